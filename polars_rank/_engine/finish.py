@@ -14,7 +14,7 @@ from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
-from polars_rank._engine.shares import DOCUMENTS, FACTORS
+from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank._engine.stages.sum import Counted
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.aggregate import (
@@ -63,12 +63,17 @@ def values_per_query(request: Request, rows: Frame, segments: Sequence[str]) -> 
     return rows.select(
         *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),
         *(pl.col(own).alias(name) for own, name in kept),
-        *([DOCUMENTS, FACTORS] if request.contributions else []),
+        *(_of_documents(rows) if request.contributions else []),
         *(
             _value(f"m{i}", measure, request.convention)
             for i, measure in enumerate(request.measures)
         ),
     )
+
+
+def _of_documents(rows: Frame) -> list[str]:
+    known = rows.collect_schema()
+    return [name for name in (DOCUMENTS, OTHERS, FACTORS) if name in known]
 
 
 def _value(column: str, measure: Measure | Custom, convention: Convention) -> pl.Expr:

@@ -32,7 +32,7 @@ from polars_rank._engine.layout import (
     verify_contiguous,
 )
 from polars_rank._engine.pushdown import narrowed
-from polars_rank._engine.request import Request, Resources
+from polars_rank._engine.request import Beside, Request, Resources
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.spill.in_buckets import (
     careful_plan,
@@ -339,7 +339,9 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
             normalize(*part, request, integers_late=late, contiguous=run)
             for part, run in zip(parts, runs, strict=False)
         ]
-        return plan_values(key, *rows, *frames[len(schemas) :])
+        run, *others = [*rows, *frames[len(schemas) :]]
+        qrels, listed, *_ = [*others, None, None]
+        return plan_values(key, run, qrels, listed, request.beside)
 
     frames, resources = [part.frame for part in inputs.parts], request.resources
     if inputs.qrels is not None and inputs.queries is not None:
@@ -362,6 +364,7 @@ def plan_values(
     run: pl.LazyFrame,
     qrels: pl.LazyFrame | None = None,
     listed: pl.LazyFrame | None = None,
+    beside: Beside | None = None,
 ) -> Plan:
     """One row per query: ``query``, ``m0`` ..., and a count for every rule."""
     if qrels is None or key.qrels is None:
@@ -374,7 +377,7 @@ def plan_values(
             return plan._replace(frame=_sort_cheaper(key, plan.frame, run))
         return plan
     if "subtopic" not in key.qrels.roles:
-        plan = sum_judged(key, run, qrels, listed)
+        plan = sum_judged(key, run, qrels, listed, beside)
     else:
         plan = sum_subtopics(key, run, qrels, listed)
     if key.grouping == "contiguous":

@@ -51,6 +51,7 @@ from polars_rank.measures.measure import (
 )
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
+Beside: TypeAlias = pl.LazyFrame | Literal["all"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 Result: TypeAlias = Literal["values", "means", "both", "sums"]
 
@@ -110,6 +111,10 @@ class Request:
         as soon as the first rows contradict it.
     contributions
         Whether the documents of a query come with its value, and what each adds to it.
+    beside
+        Documents to list in any order after those that can change the value, "all" or
+        a frame under the internal names of the run, where judgments tell which can.
+        None: all are listed by rank.
     """
 
     frame: pl.LazyFrame
@@ -136,6 +141,7 @@ class Request:
     part: bool = False
     unclaimed: bool = False
     contributions: bool = False
+    beside: Beside | None = None
 
     @classmethod
     def of(

@@ -21,6 +21,7 @@ from polars_rank._engine.recorder import ExprTable, Recorder, RecordingRanking
 from polars_rank.core.ranking import Ranking
 
 DOCUMENTS, FACTORS = "documents of the query", "factors of the query"
+OTHERS = "documents that change no value"
 RANKED = {"rank", "score", "tie_first", "tie_last"}
 ZERO, ONE = pl.lit(0.0), pl.lit(1.0)
 SAMPLES = 16

@@ -47,6 +47,8 @@ class PlanKey(NamedTuple):
         Whether judgments of documents that were not retrieved are left out.
     carry
         The run's columns ``by0`` ... that must be constant within a query.
+    beside
+        Whether documents that change no value are apart from the others.
     measures, convention, check, grouping, few, unclaimed, max_rank, contributions
         As in :class:`Request`.
     """
@@ -65,6 +67,7 @@ class PlanKey(NamedTuple):
     unclaimed: bool
     max_rank: int | None
     contributions: bool = False
+    beside: bool = False
 
     @property
     def late_ties(self) -> DocTies | None:
@@ -102,6 +105,7 @@ class PlanKey(NamedTuple):
             unclaimed=request.unclaimed,
             max_rank=request.max_rank,
             contributions=request.contributions,
+            beside=inputs.qrels is not None and request.beside is not None,
         )
 
 
@@ -235,7 +239,7 @@ def _recorder(key: PlanKey, filled: list[dict[str, Any]], *, top: bool) -> Recor
     """Make an empty recorder that knows which documents the measures depend on."""
     grades = (key.qrels or key.run).by_role.get("label")
     depends_on: list[Rows] = ["relevant" if key.measures else "judged"]
-    if key.contributions:
+    if key.contributions and not key.beside:
         depends_on.append("all")
     depends_on += [
         "all" if isinstance(m, Custom) else m.definition.depends_on_with(arguments)

@@ -9,13 +9,13 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_rank._engine.frame_function import frame_function, like_input
-from polars_rank._engine.inputs import bind_inputs
+from polars_rank._engine.inputs import bind_inputs, normalize
 from polars_rank._engine.layout import in_batches
 from polars_rank._engine.options import EvaluationOptions
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import Column, name_of, names_of
-from polars_rank._engine.shares import DOCUMENTS, FACTORS
+from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.registry import not_taken
@@ -171,41 +171,105 @@ def documents_of(request: Request) -> pl.LazyFrame:
     return without_pushdown(lazy_source(read, schema, name="documents", drain=True))
 
 
+def first_documents(request: Request, k: int) -> pl.LazyFrame:
+    """Return the documents that may be among the first k, under internal names.
+
+    With equal scores they are more than k: all that one order or another has there.
+    """
+    run = bind_inputs(request).run
+    rows, keys = normalize(*run, request), [*run.keys]
+    if "rank" in run.schema.roles:
+        return rows.filter(pl.col("rank") <= k).select(*keys, "doc")
+    score = pl.col("score")
+    last = score.sort(descending=True, nulls_last=True).head(k).min().over(keys)
+    near = score.is_null() | (score >= last)
+    return rows.filter(near.fill_null(value=True)).select(*keys, "doc")
+
+
+def documents_apart(request: Request) -> pl.LazyFrame:
+    """Return the same in any order, and for each query a row without a document.
+
+    That row has what no document adds, be it 0, so that no value is lost with the
+    documents that a caller leaves out.
+    """
+    (measure,) = request.measures
+    rows = plan_result(request).cache()  # read for each list
+    known = rows.collect_schema()
+    there = OWN.field("rank").is_not_null() | OWN.field("label").is_not_null()
+    documents = [
+        _of_lists(rows.with_columns(pl.col(name).alias(DOCUMENTS)), request, there)
+        for name in (DOCUMENTS, OTHERS)
+        if name in known
+    ]
+    schema = documents[0].collect_schema()
+    names = [*names_of(request.columns.query), *names_of(request.keep)]
+    empty = pl.col(DOCUMENTS).list.len().fill_null(0) == 0
+    rest = pl.col(FACTORS).struct.field("rest")
+    of_none = pl.when(empty).then(_of_none(measure.name)).otherwise(rest)
+    columns = {
+        "contribution": of_none,
+        VALUE: pl.col(measure.name),
+        **{name: pl.col(name) for name in names},
+    }
+    alone = rows.select(
+        columns.get(name, pl.lit(None, dtype=dtype)).alias(name)
+        for name, dtype in schema.items()
+    )
+    return pl.union([*documents, alone])
+
+
 def _exploded(rows: pl.LazyFrame, request: Request) -> pl.LazyFrame:
     """Return the documents in the lists of the queries."""
-    (measure,) = request.measures
-    names = [*names_of(request.columns.query), *names_of(request.keep)]
-    factors = pl.col(FACTORS).struct
-    rest = factors.field("rest")
-    inside = rows.collect_schema()[DOCUMENTS]
-    assert isinstance(inside, pl.List)
-    document = inside.inner
-    assert isinstance(document, pl.Struct)
-    terms = [f.name for f in document.fields if f.name.startswith("t")]
+    rest, inside = pl.col(FACTORS).struct.field("rest"), rows.collect_schema()
     # A list with a last row of no document, where it adds something.
-    none = pl.lit(None, dtype=document)
+    none = pl.lit(None, dtype=_document(inside))
     longer = pl.concat_list(DOCUMENTS, none)
     rows = rows.with_columns(
         pl.when(rest != 0).then(longer).otherwise(DOCUMENTS).alias(DOCUMENTS)
     )
-    own = pl.col(DOCUMENTS).struct
+    # A query without documents has a row of nulls: one such row is enough.
+    twice = OWN.field("t0").is_not_null() & (rest != 0) & OWN.field("rank").is_null()
+    twice &= OWN.field("label").is_null()
+    return _of_lists(rows, request, ~twice.fill_null(value=False))
+
+
+OWN = pl.col(DOCUMENTS).struct
+
+
+def _document(schema: pl.Schema) -> pl.Struct:
+    inside = schema[DOCUMENTS]
+    assert isinstance(inside, pl.List)
+    document = inside.inner
+    assert isinstance(document, pl.Struct)
+    return document
+
+
+def _of_none(measure: str) -> pl.Expr:
+    return pl.coalesce(pl.col(FACTORS).struct.field("rest"), pl.col(measure))
+
+
+def _of_lists(rows: pl.LazyFrame, request: Request, kept: pl.Expr) -> pl.LazyFrame:
+    (measure,) = request.measures
+    names = [*names_of(request.columns.query), *names_of(request.keep)]
+    fields = [field.name for field in _document(rows.collect_schema()).fields]
+    slope = pl.col(FACTORS).struct.field
+    terms = [name for name in fields if name.startswith("t")]
     added = pl.sum_horizontal(
-        (factors.field(f"slope{i}") * own.field(term) for i, term in enumerate(terms)),
+        (slope(f"slope{i}") * OWN.field(term) for i, term in enumerate(terms)),
         ignore_nulls=False,
     )
-    of_none = pl.coalesce(rest, pl.col(measure.name))
-    has_term = own.field(terms[0]).is_not_null()
-    doc = [] if "doc" not in {f.name for f in document.fields} else [_doc(request)]
-    # A query without documents has a row of nulls: one such row is enough.
-    twice = has_term & (rest != 0) & own.field("rank").is_null()
-    twice &= own.field("label").is_null()
+    has_term = OWN.field("t0").is_not_null()
+    doc = [_doc(request)] if "doc" in fields else []
     rows = rows.explode(DOCUMENTS, empty_as_null=True)
-    return rows.filter(~twice.fill_null(value=False)).select(
+    return rows.filter(kept).select(
         *names,
         *doc,
-        own.field("rank").cast(pl.UInt32),
-        own.field("label"),
-        pl.when(has_term).then(added).otherwise(of_none).alias("contribution"),
+        OWN.field("rank").cast(pl.UInt32),
+        OWN.field("label"),
+        pl.when(has_term)
+        .then(added)
+        .otherwise(_of_none(measure.name))
+        .alias("contribution"),
         pl.col(measure.name).alias(VALUE),
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_rank._engine.options import RankingChoices
+from polars_rank._engine.request import Beside
 from polars_rank._statistics.intervals import require_level
 from polars_rank.analysis.contribution_rows import VALUE
 from polars_rank.analysis.mixture import (
@@ -25,10 +26,13 @@ from polars_rank.analysis.sides import (
     KINDS,
     Names,
     documents_of_run,
+    first_of_runs,
     held,
     in_buckets,
     kind,
     listed,
+    no_documents,
+    request_of_run,
     require_about,
     reread,
     side_by_side,
@@ -197,7 +201,7 @@ def reasons(
     roles |= {"query": names.query, "by": names_of(by)}
     summary = summary_of(found, study.items(paired), paired, roles)
     parts = segments_of(found, paired, roles) if names_of(by) else None
-    shown = study.shown(rows, found)
+    shown = study.shown(rows, found, in_order=not is_lazy)
     means = {
         name: (found[f"scale{side}"] * found[f"v{side}"]).fill_null(0.0).mean()
         for name, side in (("baseline_mean", "00"), ("mean", "11"))
@@ -264,13 +268,26 @@ class _Study:
         return [*self.names.query, *self.names.about, *values, *effects]
 
     def side(
-        self, side: str, frames: Mapping[str, Any], *, part: bool = False
+        self,
+        side: str,
+        frames: Mapping[str, Any],
+        *,
+        part: bool = False,
+        beside: Beside | None = None,
     ) -> pl.LazyFrame:
         """Return the documents of a run, and what they add under its judgments."""
         of = {name: (frames[run], frames[judged]) for name, run, judged in self.sides}
         frame, qrels = of[side]
         rows = documents_of_run(
-            "reasons", frame, self.measure, qrels, self.names, self.given, part=part
+            "reasons",
+            frame,
+            self.measure,
+            qrels,
+            self.names,
+            self.given,
+            part=part,
+            beside=beside,
+            apart=True,
         )
         rows = rows.rename({"contribution": f"c{side}", VALUE: f"v{side}"})
         if side == "00":
@@ -279,7 +296,13 @@ class _Study:
 
     def documents(self, frames: Mapping[str, Any], *, part: bool) -> pl.LazyFrame:
         """Return both ranks of all documents, and what they add on every side."""
-        first, *others = (self.side(side, frames, part=part) for side, *_ in self.sides)
+        # Ranks are those of two sides; of the others only what documents add is read.
+        beside = self.beside(frames)
+        besides = [beside, beside, *[no_documents(self.names)] * 2]
+        first, *others = (
+            self.side(side, frames, part=part, beside=besides[i])
+            for i, (side, *_) in enumerate(self.sides)
+        )
         joined = first
         for rows in others:
             joined = side_by_side(joined, rows, self.names)
@@ -296,20 +319,35 @@ class _Study:
         rows = joined.with_columns(kind=kind(self.k), of_label=of_label)
         return rows.filter(self._matters)
 
+    def beside(self, frames: Mapping[str, Any]) -> Beside | None:
+        """Return the documents to list though they add nothing; None: all of them.
+
+        Those beyond the cutoff of both runs need no rank, unless judgments decide which
+        documents are ranked.
+        """
+        if frames["qrels"] is None:
+            return None
+        if self.k is None:
+            return "all"
+        runs = [
+            request_of_run(
+                "reasons", frames[run], self.measure, frames[judged], self.names,
+                self.given,
+            )
+            for _, run, judged in self.sides[:2]
+        ]  # fmt: skip
+        if any(run.convention.unjudged == "drop" for run in runs):
+            return "all"
+        return first_of_runs(runs, self.k, self.names)
+
     @property
     def _matters(self) -> pl.Expr:
-        """Whether a row adds something, or may be the only one that has a value.
-
-        A retrieved document below the cutoff that adds nothing is not: the first of its
-        query has the same values.
-        """
-        place = {"before": pl.col("baseline_rank"), "after": pl.col("rank")}
-        reasons = [pl.col("kind").is_not_null()]
-        for side, run, _ in self.sides:
-            reasons.append((pl.col(f"c{side}") != 0).fill_null(value=False))
-            absent = place[run].is_null()
-            reasons.append(pl.col(f"v{side}").is_not_null() & absent)
-        return pl.any_horizontal(reasons)
+        """Whether a row is to be shown, adds something, or has a query's values."""
+        added = (
+            (pl.col(f"c{side}") != 0).fill_null(value=False) for side, *_ in self.sides
+        )
+        shown, of_query = pl.col("kind").is_not_null(), pl.col(self.names.doc).is_null()
+        return pl.any_horizontal(shown, of_query, *added)
 
     def queries(self, documents: pl.LazyFrame) -> pl.LazyFrame:
         """Return a row per query: its values, and the sums of the parts of each."""
@@ -330,11 +368,15 @@ class _Study:
             .sort(self.names.query)
         )
 
-    def shown(self, documents: pl.LazyFrame, queries: pl.DataFrame) -> pl.LazyFrame:
-        """Return the documents that moved, or that add to the difference."""
+    def shown(
+        self, documents: pl.LazyFrame, queries: pl.DataFrame, *, in_order: bool
+    ) -> pl.LazyFrame:
+        """Return the documents that moved, or that add to the difference, in order."""
         names = self.names
         scales = queries.lazy().select(*names.query, "scale00", "scale11", "one_sided")
-        rows = documents.join(scales, on=names.query, nulls_equal=True)
+        rows = documents.join(
+            scales, on=names.query, nulls_equal=True, maintain_order="left"
+        )
         c = {side: pl.col(f"c{side}").fill_null(0.0) for side, *_ in self.sides}
         old, new = (pl.col(f"scale{side}") for side in ("00", "11"))
         parts = {"contribution": new * c["11"] - old * c["00"]}
@@ -347,23 +389,20 @@ class _Study:
         before = ["baseline_label"] if self.relabeled else []
         label = pl.coalesce("label", "baseline_label")
         label = pl.col("label") if self.relabeled else label
-        order = [*names.query, "rank", "baseline_rank"]
-        return (
-            rows.with_columns(kind=of_query, label=label, **parts)
-            .filter(within | moved)
-            .sort(order, nulls_last=True)
-            .select(
-                *names.query,
-                *names.about,
-                names.doc,
-                "baseline_rank",
-                "rank",
-                "kind",
-                *before,
-                "label",
-                *parts,
-            )
+        order = [*names.query, "rank", "baseline_rank", names.doc]
+        found = rows.with_columns(kind=of_query, label=label, **parts)
+        found = found.filter(within | moved).select(
+            *names.query,
+            *names.about,
+            names.doc,
+            "baseline_rank",
+            "rank",
+            "kind",
+            *before,
+            "label",
+            *parts,
         )
+        return found if in_order else found.sort(order, nulls_last=True)
 
 
 def _cutoff(measure: Any) -> int | None:

@@ -6,16 +6,25 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, Literal
 
 import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
-from polars_rank._engine.request import Resources
+from polars_rank._engine.inputs import bind_inputs, normalize
+from polars_rank._engine.request import Beside, Request, Resources
 from polars_rank._engine.schema import align_ids, require_columns
-from polars_rank.analysis.contribution_rows import documents_of, request_of
+from polars_rank._engine.schema import names_of as column_names
+from polars_rank.analysis.contribution_rows import (
+    documents_apart,
+    documents_of,
+    first_documents,
+    request_of,
+)
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.core.rules import DUPLICATE_DOC
+from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars, is_path
 from polars_rank.measures.measure import MeasureLike
@@ -88,11 +97,39 @@ def documents_of_run(
     *,
     system: str | None = None,
     part: bool = False,
+    beside: Beside | None = None,
+    apart: bool = False,
 ) -> pl.LazyFrame:
     """Return a row per query and document of a run, with the ``about`` that it has.
 
-    ``part`` says that the rows are a part of all.
+    ``part`` says that the rows are a part of all. ``beside`` is as
+    in a request, a frame one of :func:`first_of_runs`. With ``apart``, each query has a
+    row without a document, too.
     """
+    request = request_of_run(
+        function, frame, measure, qrels, names, options, system=system
+    )
+    if isinstance(beside, pl.LazyFrame):
+        beside = _like_those(beside, request)
+    request = replace(request, part=part, beside=beside)
+    rows = documents_apart(request) if apart else documents_of(request)
+    kept = column_names(request.keep)
+    return rows.with_columns(
+        pl.lit(None).alias(name) for name in names.about if name not in kept
+    )
+
+
+def request_of_run(
+    function: str,
+    frame: FrameLike,
+    measure: MeasureLike,
+    qrels: FrameLike | None,
+    names: Names,
+    options: Mapping[str, Any],
+    *,
+    system: str | None = None,
+) -> Request:
+    """Return the checked request for the documents of a run."""
     query = [*([] if system is None else [system]), *names.query]
     known = {*as_polars(frame, name="the run").lazy().collect_schema()}
     for more, kind in ((options.get("segments"), "segments"), (qrels, "judgments")):
@@ -108,10 +145,50 @@ def documents_of_run(
             "on_duplicate='best', which makes them one"
         )
         raise ValueError(msg)
-    rows = documents_of(replace(request, part=part))
-    return rows.with_columns(
-        pl.lit(None).alias(name) for name in names.about if name not in kept
-    )
+    return request
+
+
+def first_of_runs(runs: Sequence[Request], k: int, names: Names) -> pl.LazyFrame:
+    """Return the documents among the first k of either run, and some that tie there.
+
+    They are computed once, though several plans read them.
+    """
+    columns = {f"key{i}": name for i, name in enumerate(names.query)}
+    columns["doc"] = names.doc
+    before, after = (first_documents(run, k) for run in runs)
+    before, after = align_ids(before, after, columns, where=("before", "after"))
+    return _once(pl.concat([before, after]).unique())
+
+
+def no_documents(names: Names) -> pl.LazyFrame:
+    """Return no document: none is listed beside those that can change a value."""
+    columns = [*(f"key{i}" for i in range(len(names.query))), "doc"]
+    return pl.LazyFrame(schema=dict.fromkeys(columns, pl.Null))
+
+
+def _once(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows, held from the first time that they are read."""
+    held: list[pl.DataFrame] = []
+    lock = Lock()
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with lock:
+            if not held:
+                held.append(rows.collect(engine="streaming"))
+        yield held[0].select(columns)
+
+    schema = rows.collect_schema()
+    found = lazy_source(read, schema, name="first documents", rereadable=True)
+    return without_pushdown(found)
+
+
+def _like_those(documents: pl.LazyFrame, request: Request) -> pl.LazyFrame:
+    """Return documents with the ids of a run; it has none that its type cannot hold."""
+    run = bind_inputs(request).run
+    schema = normalize(*run, request).collect_schema()
+    ids = [*run.keys, "doc"]
+    cast = (pl.col(name).cast(schema[name], strict=False) for name in ids)
+    return documents.select(cast)
 
 
 def require_about(names: Names, by: Sequence[str], *frames: FrameLike | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
 import statistics
@@ -18,6 +19,7 @@ import polars_rank as pr
 from polars_rank import analysis
 from polars_rank._engine.spill import budget
 from polars_rank.exceptions import DataError
+from polars_rank.metrics import METRICS, of_vocabulary
 
 BEFORE, AFTER = random_run(21), random_run(22)
 OLD, NEW = random_qrels(21), random_qrels(22)
@@ -128,11 +130,23 @@ def test_documents_and_kinds_are_those_of_loops(measure):
                 sums[name] = sums.get(name, 0.0) + added / len(judged)
             by_query.setdefault(kind, {}).setdefault(query, []).append(added)
     found = analysis.reasons(BEFORE, AFTER, measure, qrels=NEW, **ZERO)
-    columns = ["query_id", "doc_id", "contribution"]
-    shown = {(q, d): c for q, d, c in found.documents.select(columns).rows()}
-    for place, added in documents.items():
-        assert shown.get(place, 0.0) == pytest.approx(added, abs=1e-14)
-    assert shown.keys() <= documents.keys()
+    shown = {
+        (row["query_id"], row["doc_id"]): row for row in found.documents.to_dicts()
+    }
+    for (query, doc), added in documents.items():
+        old, new = before.get(query, []), after.get(query, [])
+        first = {*old[:k], *new[:k]} if k else {*old, *new}
+        row = shown.pop((query, doc), None)
+        if row is None:
+            assert doc not in first
+            assert added == pytest.approx(0.0, abs=1e-14)
+            continue
+        assert row["contribution"] == pytest.approx(added, abs=1e-14)
+        ranks = [docs.index(doc) + 1 if doc in docs else None for docs in (old, new)]
+        assert [row["baseline_rank"], row["rank"]] == ranks
+        assert row["kind"] == (kind_of(doc, old, new, k) if doc in first else None)
+        assert row["label"] == judged[query].get(doc)
+    assert not shown
     for part, wanted in (("kind", kinds), ("label", labels)):
         for item, difference in items(found.summary, part).items():
             assert difference == pytest.approx(wanted.get(item, 0.0), abs=1e-14)
@@ -142,6 +156,130 @@ def test_documents_and_kinds_are_those_of_loops(measure):
     error = statistics.stdev(entered) / math.sqrt(len(judged))
     assert row["se"] == pytest.approx(error, abs=1e-14)
     assert row["lower"] < row["difference"] < row["upper"] or error == 0
+
+
+def joined_contributions(before, after, measure, qrels, **options):
+    """Both ranks of each document, its label and what it adds, from either run."""
+    rows = {}
+    for i, run in enumerate((before, after)):
+        found = analysis.contributions(run, measure, qrels=qrels, **options)
+        for query, doc, rank, label, added in found.rows():
+            row = rows.setdefault((query, doc), [None, None, None, 0.0, 0.0])
+            row[i], row[2], row[3 + i] = rank, label, added or 0.0
+    return rows
+
+
+CHOICES = [
+    {},
+    {"ties": "expected"},
+    {"ties": "pessimistic"},
+    {"unjudged": "drop"},
+    {"rel": 2},
+    {"no_relevant": "one"},
+    {"convention": "ranx"},
+    {"max_rank": 2},
+    {"layout": "any"},
+    {"on_duplicate": "best"},
+]
+
+
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize("measure", ["recall@3", slow("ap"), slow("ndcg@3")])
+def test_documents_are_those_of_both_contributions(measure, options):
+    require_documents(measure, **options)
+
+
+def require_documents(measure, **options):
+    k = int(measure.split("@")[1]) if "@" in measure else None
+    before, after = BEFORE, AFTER
+    if "on_duplicate" in options:  # a lower copy of each document
+        before, after = (
+            pl.concat([run, run.with_columns(pl.col("score") - 2)])
+            for run in (before, after)
+        )
+    given = {"qrels": NEW, "missing": "zero", **options}
+    documents = joined_contributions(before, after, measure, **given)
+    found = analysis.reasons(before, after, measure, **given)
+    valued = {*found.queries["query_id"]}
+    known = found.queries.select("baseline_value", "value").count().row(0)
+    scales = [len(found.queries) / count for count in known]
+    shown = {
+        (query, doc): row
+        for query, doc, *row in found.documents.select(
+            "query_id", "doc_id", "baseline_rank", "rank", "label", "contribution"
+        ).rows()
+    }
+    for place, (old, new, label, *adds) in documents.items():
+        added = adds[1] * scales[1] - adds[0] * scales[0]
+        first = any(r is not None and (k is None or r <= k) for r in (old, new))
+        wanted = first or abs(added) > 0
+        assert (place in shown) == (wanted and place[0] in valued), place
+        if place in shown:
+            assert shown[place] == [old, new, label, pytest.approx(added, abs=1e-14)]
+    assert shown.keys() <= documents.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", of_vocabulary("ranking"))
+def test_documents_of_every_measure(name):
+    try:
+        analysis.contributions(BEFORE, name, qrels=NEW)
+    except ValueError:
+        return  # it has none
+    metric = METRICS[name]
+    if metric.aggregate == "sum":
+        return
+    for options in CHOICES:
+        if options.get("no_relevant") and not metric.needs_relevant:
+            continue
+        expected = options.get("ties") == "expected"
+        if not expected or metric.has_tie_mean({}):
+            require_documents(name, **options)
+        has_cutoff = metric.cutoff in inspect.signature(metric.function).parameters
+        if has_cutoff and (not expected or metric.has_tie_mean({metric.cutoff: 2})):
+            require_documents(f"{name}@2", **options)
+
+
+@pytest.mark.parametrize("measure", ["precision@3", "ap"])
+def test_known_ranks_and_ids_of_other_types_give_the_same(measure):
+    """Ranks by hand; text queries, integer documents of two widths, a Parquet file."""
+    wanted = analysis.reasons(BEFORE, AFTER, measure, qrels=NEW, **ZERO)
+    ranked = [
+        pl.DataFrame(
+            [
+                (q, d, i)
+                for q, docs in lists_of(run).items()
+                for i, d in enumerate(docs, 1)
+            ],
+            {"query_id": pl.Int64, "doc_id": pl.String, "rank": pl.Int64},
+            orient="row",
+        ).sample(fraction=1.0, shuffle=True, seed=1)
+        for run in (BEFORE, AFTER)
+    ]
+    for layout in ("auto", "any"):
+        found = analysis.reasons(*ranked, measure, qrels=NEW, layout=layout, **ZERO)
+        for frame in ("summary", "queries", "documents"):
+            assert_frame_equal(getattr(found, frame), getattr(wanted, frame))
+
+    def renamed(frame, dtype):
+        doc = pl.col("doc_id").str.slice(1).cast(dtype)
+        return frame.with_columns(pl.format("q{}", "query_id").alias("query_id"), doc)
+
+    before, after = renamed(ranked[0], pl.Int64), renamed(ranked[1], pl.UInt8)
+    qrels = renamed(NEW, pl.Int32)
+    found = analysis.reasons(before, after, measure, qrels=qrels, **ZERO)
+    assert_frame_equal(found.summary, wanted.summary, abs_tol=1e-14)
+
+
+def test_ranks_may_begin_below_the_cutoff():
+    """Then no document of the run is among the first, and the query has a value."""
+    rows = {"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "rank": [1, 9, 1]}
+    before = pl.DataFrame(rows)
+    after = pl.DataFrame({**rows, "doc_id": ["d", "b", "c"], "rank": [5, 9, 1]})
+    qrels = {1: {"b": 1}, 2: {"c": 1}}
+    found = analysis.reasons(before, after, "precision@2", qrels=qrels)
+    values = found.queries.select("baseline_value", "value", "difference").rows()
+    assert values == [(0.0, 0.0, 0.0), (0.5, 0.5, 0.0)]
 
 
 WORDS = {

@@ -45,7 +45,7 @@ def sum_subtopics(
     qrels = qrels.cache()  # read for the numbers, the grades and the subtopics
     grades = qrels.group_by(*keys, "doc").agg(pl.col("label").max())
     numbers = number_queries(ranked, qrels, listed)
-    rows = join_qrels(ranked, trace, run, grades, numbers, doc=True).cache()
+    rows = join_qrels(ranked, trace, run, grades, numbers, doc=True).rows.cache()
     queries = sum_terms(ranked, trace, rows)
     documents = rows.filter(pl.col("doc").is_not_null())
     judgments = qrels.join(numbers, on=keys, nulls_equal=True).join(

@@ -6,8 +6,12 @@ and a number is cheaper to sort and to join by.
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple, TypeAlias
+
 import polars as pl
 
+from polars_rank._engine.request import Beside
+from polars_rank._engine.shares import OTHERS, Shares
 from polars_rank._engine.stages.rank import pack, regroup_by_rank, unpack
 from polars_rank._engine.stages.select import (
     document_columns,
@@ -19,17 +23,55 @@ from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, Trace, trace_measures
 from polars_rank.measures.measure import Custom
 
+How: TypeAlias = Literal["full", "right"]
+
+
+class Joined(NamedTuple):
+    """The documents that can change a value, and others that are to be listed.
+
+    ``rows`` are the former in rank order, and a row per query. ``query`` is the number.
+    """
+
+    rows: pl.LazyFrame
+    others: pl.LazyFrame | None = None
+
 
 def sum_judged(
-    key: PlanKey, run: pl.LazyFrame, qrels: pl.LazyFrame, listed: pl.LazyFrame | None
+    key: PlanKey,
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    listed: pl.LazyFrame | None,
+    beside: Beside | None = None,
 ) -> Plan:
-    """Compute the values of every judged query, and of those that are ``listed``."""
+    """Compute the values of every judged query, and of those that are ``listed``.
+
+    Documents ``beside`` those that can change a value are listed apart.
+    """
     trace = trace_measures(key)
     qrels = qrels.cache()  # read for the numbers and for the labels
     numbers = number_queries(key, qrels, listed)
-    rows = join_qrels(key, trace, run, qrels, numbers, doc=key.contributions)
-    plan = sum_terms(key, trace, rows)
+    doc = key.contributions
+    joined = join_qrels(key, trace, run, qrels, numbers, doc=doc, beside=beside)
+    plan = sum_terms(key, trace, joined.rows)
+    if trace.shares is not None and joined.others is not None:
+        frame = _with_others(plan.frame, joined.others, trace.shares)
+        plan = plan._replace(frame=frame)
     return plan._replace(frame=restore_query_keys(plan.frame, numbers))
+
+
+def _with_others(
+    queries: pl.LazyFrame, others: pl.LazyFrame, shares: Shares
+) -> pl.LazyFrame:
+    """Add a list of the documents that change no value: each of their terms is 0."""
+    terms = {name: pl.lit(0.0) for name in shares.terms}
+    label = pl.col("label").cast(pl.Float64)
+    document = shares.document(others.collect_schema())
+    added = (
+        others.with_columns(label, **terms)
+        .group_by("query")
+        .agg(shares.documents(document).alias(OTHERS))
+    )
+    return queries.join(added, on="query", how="left", maintain_order="left")
 
 
 def number_queries(
@@ -61,29 +103,58 @@ def join_qrels(
     numbers: pl.LazyFrame,
     *,
     doc: bool = False,
-) -> pl.LazyFrame:
-    """Return documents in rank order that can change a value, and a row per query.
+    beside: Beside | None = None,
+) -> Joined:
+    """Return documents that can change a value, and those ``beside`` them.
 
-    ``query`` is the number. All rows of a query repeat its scalars, those of the run
-    and those of the judgments. ``doc`` says whether to keep ids.
+    All rows of a query repeat its scalars, those of the run and those of the judgments.
+    ``doc`` says whether to keep ids.
     """
     judged = qrels.join(numbers, on=key.run.keys, nulls_equal=True).cache()
-    matter = judged.filter(trace.recorder.matter)
-    if skips_ranking(key, trace):
-        documents, queries = _rows_of_known_rank(key, trace, log, matter, numbers)
+    if beside is None or trace.recorder.rows == "all":
+        beside, matter = None, judged.filter(trace.recorder.matter)
     else:
-        documents, queries = _rows_to_rank(key, trace, log, qrels, matter, numbers)
+        matter = _with_beside(trace, judged, beside, numbers)
+    how: How = "right"
+    if isinstance(beside, str) or trace.recorder.rows == "all":
+        how = "full"
+    if skips_ranking(key, trace):
+        documents, queries = _rows_of_known_rank(key, trace, log, matter, numbers, how)
+    else:
+        documents, queries = _rows_to_rank(key, trace, log, qrels, matter, numbers, how)
+    others = None
+    if beside is not None:
+        documents = documents.cache()  # read twice
+        aside = pl.col("aside").fill_null(value=True)
+        found = pl.col("rank").is_not_null() | pl.col("label").is_not_null()
+        others = documents.filter(aside, found).drop("aside")
+        documents = documents.filter(~aside).drop("aside")
     heads = queries.select("query", *trace.run_scalars, head=pl.lit(value=True))
     pools = judged.group_by("query").agg(
         **trace.qrels_scalars, head=pl.lit(value=False)
     )
     rows = pl.union([documents, heads, pools], how="diagonal_relaxed")
     words = [*document_columns(trace.recorder), *(["doc"] if doc else [])]
-    return regroup_by_rank(
-        rows,
-        words,
-        [*trace.run_scalars, *trace.qrels_scalars],
-        settled=key.contributions or any(isinstance(m, Custom) for m in key.measures),
+    settled = key.contributions or any(isinstance(m, Custom) for m in key.measures)
+    scalars = [*trace.run_scalars, *trace.qrels_scalars]
+    return Joined(regroup_by_rank(rows, words, scalars, settled=settled), others)
+
+
+def _with_beside(
+    trace: Trace, judged: pl.LazyFrame, beside: Beside, numbers: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return judgments that matter and documents beside them, which are ``aside``."""
+    on, matters = ["query", "doc"], trace.recorder.matter.fill_null(value=False)
+    judged = judged.select(*on, "label")
+    if isinstance(beside, str):
+        return judged.with_columns(aside=~matters)
+    numbered = _number(beside, numbers).select(on)
+    labeled = numbered.join(judged, on=on, how="left")
+    return pl.concat(
+        [
+            judged.filter(matters).with_columns(aside=pl.lit(value=False)),
+            labeled.filter(~matters).with_columns(aside=pl.lit(value=True)),
+        ]
     )
 
 
@@ -93,15 +164,19 @@ def _rows_of_known_rank(
     log: pl.LazyFrame,
     matter: pl.LazyFrame,
     numbers: pl.LazyFrame,
+    how: How,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return judged documents with known ranks, and queries: the run is not sorted."""
     keys, log = key.run.keys, log.cache()  # read twice below
-    documents = log.with_columns(ranks_within_limit(key)).join(
-        matter, on=[*keys, "doc"], how="right"
-    )
     queries = log.group_by(keys).agg(**trace.run_scalars)
-    documents = documents.select("query", "doc", "label", "rank")
-    return documents, _number(queries, numbers)
+    ranked, on = log.with_columns(ranks_within_limit(key)), [*keys, "doc"]
+    columns = ["query", "doc", "label", "rank"]
+    if "aside" in matter.collect_schema():  # by number, like documents beside it
+        ranked, on = _number(ranked, numbers), ["query", "doc"]
+        matter = matter.select(*on, "label", "aside")
+        columns.append("aside")
+    documents = ranked.join(matter, on=on, how=how, coalesce=True)
+    return documents.select(columns), _number(queries, numbers)
 
 
 def _rows_to_rank(
@@ -111,6 +186,7 @@ def _rows_to_rank(
     qrels: pl.LazyFrame,
     matter: pl.LazyFrame,
     numbers: pl.LazyFrame,
+    how: How,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return judged documents with the ranks they are given, and the queries."""
     keys = key.run.keys
@@ -127,10 +203,11 @@ def _rows_to_rank(
         queries = ranked.queries
     queries = queries.cache()  # read twice, here and by the caller
     documents = ranked._replace(queries=queries).documents()
+    aside = ["aside"] if "aside" in matter.collect_schema() else []
     documents = documents.drop("place", "label", strict=False).join(
-        matter.select("query", "doc", "label"),
+        matter.select("query", "doc", "label", *aside),
         on=["query", "doc"],
-        how="full" if trace.recorder.rows == "all" else "right",
+        how=how,
         coalesce=True,
         build_side="force_right",  # else rows of the run are held to choose a side
     )
