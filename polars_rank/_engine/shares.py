@@ -119,12 +119,14 @@ class Shares(NamedTuple):
     """What the documents of a query add to its value: terms, and a factor for each.
 
     ``terms`` are columns of the documents; ``slopes`` and ``rest``, which no document
-    adds, are in terms of the sums of the query.
+    adds, are in terms of the sums of the query. ``alone`` says that a term depends on
+    the rank and the label of its document only, and the others on no rank.
     """
 
     terms: Sequence[str]
     slopes: Sequence[pl.Expr]
     rest: pl.Expr
+    alone: bool = False
 
     def document(self, schema: pl.Schema) -> list[str]:
         """Name the columns that tell which document it is."""
@@ -150,7 +152,22 @@ def shares_of(value_of: ValueOf, recorder: Recorder, name: str) -> Shares:
     chosen = chosen_sums(value_of, recorder, name)
     slopes, rest = slopes_of(value_of, make, chosen)
     terms = [recorder.terms.add(term) for term in terms_of(value_of, make, chosen)]
-    return Shares(terms, slopes, rest)
+    alone = _are_alone(recorder, terms, [*slopes, rest])
+    return Shares(terms, slopes, rest, alone)
+
+
+def _are_alone(
+    recorder: Recorder, terms: Sequence[str], factors: Sequence[pl.Expr]
+) -> bool:
+    """Return whether a document adds its own term whatever the others are."""
+    tables = recorder.terms.named, recorder.aggregates.named
+    known = {name: expr for table in tables for name, expr in table.items()}
+    own = {root for name in terms for root in known[name].meta.root_names()}
+    read = {root for factor in factors for root in factor.meta.root_names()}
+    others = [known[name] for name in read if name in known]
+    return own <= {"label", "rank"} and not any(
+        _is_of_run(expr, recorder) for expr in others
+    )
 
 
 def slopes_of(

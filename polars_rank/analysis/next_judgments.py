@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any, Unpack
 
 import polars as pl
 
 from polars_rank._engine.options import RankingChoices
+from polars_rank.analysis.label_effects import (
+    RUN,
+    VALUE,
+    WEIGHT,
+    Pool,
+    effects_of_labels,
+)
 from polars_rank.analysis.sides import (
     Names,
     documents_of_run,
@@ -22,15 +27,11 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core.parameters import is_number, is_whole
-from polars_rank.evaluation.evaluate import per_query
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
 from polars_rank.uncertainty.bounds.several_runs import Runs, stacked
 
-JUDGED = "document that is judged"  # whose label makes a query of its own
-RUN = "run"  # the column of a single one
-VALUE, WEIGHT = "value of the query", "share of the query in the mean"
 TAKEN = ("rank", "systems", "stake", "reverses", "label", "contribution", RUN)
 ROUNDING = 1e-12  # of sums of stakes
 
@@ -103,9 +104,11 @@ def to_judge(
     Notes
     -----
     A query whose value is undefined until something is relevant counts as 0 before.
-    Every candidate makes a copy of its query, in which it alone has a label: for a
-    cutoff of k that is at most k copies of k documents. The documents within the cutoff
-    and the judgments are held in memory.
+    Where a document adds a term of its own rank and label, as to dcg, ndcg, precision,
+    recall and rbp, one candidate of each query is evaluated with its label, and the
+    others differ from it by their terms. Else, as for ap, rr and err, every candidate
+    makes a copy of its query: for a cutoff of k at most k copies of k documents. The
+    documents within the cutoff and the judgments are held in memory.
 
     Source: Carterette, Allan and Sitaraman, SIGIR 2006 (minimal test collections): the
     stake is a document's weight in a difference.
@@ -148,7 +151,7 @@ def to_judge(
     known = labels.filter(pl.col("label").is_not_null())
     rows, judged = pl.collect_all([lists, known], engine="streaming")
     grade = _grade(judged, max_grade)
-    pool = _Pool(rows, judged, names, asked, convention, grade, weight)
+    pool = Pool(rows, judged, names, asked, convention, grade, weight)
     found = _at_stake(pool)
     several = [] if column is None else ["systems", "reverses"]
     order, ids = [*several[1:], "stake"], [*names.query, names.doc]
@@ -192,58 +195,7 @@ def _grade(judged: pl.DataFrame, max_grade: float | None) -> float:
     return float(max_grade)
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """The documents that count, of all runs, with ranks and labels; all judgments."""
-
-    lists: pl.DataFrame
-    judged: pl.DataFrame
-    names: Names
-    measure: Measure
-    convention: Convention
-    grade: float
-    weight: str | None
-
-    @property
-    def run(self) -> str:
-        """The column of runs."""
-        return self.names.system or RUN
-
-    @cached_property
-    def runs(self) -> list[Any]:
-        """The runs, in order."""
-        return self.lists[self.run].unique(maintain_order=True).to_list()
-
-    @cached_property
-    def queries(self) -> pl.DataFrame:
-        """The queries, with the share of each in the mean."""
-        weight = pl.lit(1.0) if self.weight is None else pl.col(self.weight)
-        found = self.lists.group_by(self.names.query, maintain_order=True).agg(
-            weight.drop_nulls().first().cast(pl.Float64).alias(WEIGHT)
-        )
-        return found.with_columns(pl.col(WEIGHT) / pl.col(WEIGHT).sum())
-
-    def values(
-        self, rows: pl.DataFrame, qrels: pl.DataFrame, *more: str
-    ) -> pl.DataFrame:
-        """The values of queries; undefined ones count as 0."""
-        query = [*self.names.query, *more]
-        found = per_query(
-            rows.select(*query, self.names.doc, "rank"),
-            self.measure,
-            qrels=qrels,
-            query=query,
-            doc=self.names.doc,
-            rank="rank",
-            convention=self.convention,
-            missing="skip",
-            no_relevant="zero",
-            check="off",
-        )
-        return found.rename({self.measure.name: VALUE})
-
-
-def _at_stake(pool: _Pool) -> pl.DataFrame:
+def _at_stake(pool: Pool) -> pl.DataFrame:
     """Return each unjudged document, its stake, and whether it can reverse an order."""
     names, query = pool.names, pool.names.query
     unjudged = pool.lists.filter(pl.col("label").is_null())
@@ -253,30 +205,16 @@ def _at_stake(pool: _Pool) -> pl.DataFrame:
     found = unjudged.group_by(*query, names.doc, maintain_order=True).agg(
         pl.col("rank").min(), systems=pl.len().cast(pl.UInt32)
     )
-    # A query of its own for each: the judgments, and the label of this document.
-    alone = found.select(*query, pl.col(names.doc).alias(JUDGED))
-    own = alone.with_columns(pl.col(JUDGED).alias(names.doc), label=pl.lit(pool.grade))
-    own = own.select(*query, names.doc, "label", JUDGED)
-    qrels = pl.concat([pool.judged.join(alone, on=query), own])
     found = found.join(pool.queries, on=query, how="left", maintain_order="left")
-    means: list[float] = []
-    for i, name in enumerate(pool.runs):
-        rows = pool.lists.filter(pl.col(pool.run).eq_missing(pl.lit(name)))
+    means, asked = [], found.select(*query, names.doc)
+    for i, run in enumerate(pool.runs):
+        rows = pool.lists.filter(pl.col(pool.run).eq_missing(pl.lit(run)))
         before = pool.values(rows, pool.judged)
-        after = pool.values(rows.join(alone, on=query), qrels, JUDGED)
         shares = pool.queries.join(before, on=query)
         means.append(float((shares[WEIGHT] * shares[VALUE].fill_null(0.0)).sum()))
-        before = before.rename({VALUE: "before"})
-        effect = pl.col(VALUE).fill_null(0.0) - pl.col("before").fill_null(0.0)
-        own = after.join(before, on=query, how="left").select(
-            *query, pl.col(JUDGED).alias(names.doc), effect.alias(f"effect{i}")
-        )
-        found = found.join(
-            own, on=[*query, names.doc], how="left", maintain_order="left"
-        )
-    effects = [
-        pl.col(WEIGHT) * pl.col(f"effect{i}").fill_null(0.0) for i in range(len(means))
-    ]
+        moved = effects_of_labels(pool, rows, before, asked)
+        found = found.with_columns(moved.alias(f"effect{i}"))
+    effects = [pl.col(WEIGHT) * pl.col(f"effect{i}") for i in range(len(means))]
     if len(means) == 1:
         stake, reverses = effects[0].abs(), pl.lit(value=False)
     else:

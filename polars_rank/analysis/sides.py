@@ -110,7 +110,7 @@ def documents_of_run(
         function, frame, measure, qrels, names, options, system=system
     )
     if isinstance(beside, pl.LazyFrame):
-        beside = _like_those(beside, request)
+        beside = like_those(beside, request)
     request = replace(request, part=part, beside=beside)
     rows = documents_apart(request) if apart else documents_of(request)
     kept = column_names(request.keep)
@@ -182,7 +182,7 @@ def _once(rows: pl.LazyFrame) -> pl.LazyFrame:
     return without_pushdown(found)
 
 
-def _like_those(documents: pl.LazyFrame, request: Request) -> pl.LazyFrame:
+def like_those(documents: pl.LazyFrame, request: Request) -> pl.LazyFrame:
     """Return documents with the ids of a run; it has none that its type cannot hold."""
     run = bind_inputs(request).run
     schema = normalize(*run, request).collect_schema()

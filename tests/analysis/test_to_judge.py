@@ -12,6 +12,7 @@ from reference import METRICS, Doc
 
 import polars_rank as pr
 from polars_rank import analysis
+from polars_rank.analysis import label_effects
 
 MEASURES = {
     "ndcg@3": (3, lambda docs: METRICS["ndcg"](docs, k=3)),
@@ -20,6 +21,8 @@ MEASURES = {
     "rr": (None, METRICS["rr"]),
     "ap": (None, METRICS["ap"]),
     "recall@2": (2, lambda docs: METRICS["recall"](docs, k=2)),
+    "f_measure@3": (3, lambda docs: METRICS["f_measure"](docs, k=3)),
+    "judged@3": (3, lambda docs: METRICS["judged"](docs, k=3)),
 }
 
 
@@ -155,6 +158,44 @@ def test_whether_an_order_can_be_reversed_is_exact_for_sums(measure, seed):
             old, new = (loop(docs_of(run["q"], labels)) for run in lists.values())
             signs.add(0 if abs(new - old) < 1e-12 else (1 if new > old else -1))
     assert found["reverses"].any() == (len(signs) > 1)
+
+
+CHOICES = [
+    {},
+    {"rel": 2},
+    {"unjudged": "drop"},
+    {"convention": pr.CONVENTIONS["trec_eval"].replace(judgments="retrieved")},
+    {"convention": "ranx"},
+]
+
+
+@pytest.mark.parametrize("options", CHOICES, ids=range(len(CHOICES)))
+@pytest.mark.parametrize("measure", ["ndcg@3", "recall@3", "rbp", "fall_out@3", "sdcg"])
+def test_terms_and_copies_of_queries_say_the_same(measure, options, monkeypatch):
+    """One label at a time in a query of its own, as for measures that are no sums."""
+    lists, qrels, _ = drawn(7, 3)
+    asked = {"qrels": qrels, "n_judgments": None, "max_grade": 3, **options}
+    found = analysis.to_judge(lists, measure, **asked)
+    monkeypatch.setattr(label_effects.Pool, "terms", None)
+    wanted = analysis.to_judge(lists, measure, **asked)
+    keys = ["query_id", "doc_id"]
+    assert_frame_equal(found.sort(keys), wanted.sort(keys), abs_tol=1e-14)
+
+
+def test_queries_are_copied_only_where_documents_change_the_terms_of_others(
+    monkeypatch,
+):
+    def refused(*args):
+        raise AssertionError
+
+    monkeypatch.setattr(label_effects, "_by_copies", refused)
+    lists, qrels, _ = drawn(7, 2)
+    for measure in ("ndcg@3", "dcg", "precision@5", "recall@2", "rbp", "judged@3"):
+        analysis.to_judge(lists, measure, qrels=qrels)
+    best = {"convention": CHOICES[3]["convention"]}  # of the retrieved documents
+    for measure, options in (("rr", {}), ("ap", {}), ("err", {}), ("ndcg@3", best)):
+        with pytest.raises(AssertionError):
+            analysis.to_judge(lists, measure, qrels=qrels, **options)
 
 
 def test_choices_count_as_in_a_convention():
