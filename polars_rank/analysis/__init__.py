@@ -13,13 +13,14 @@ if _TYPE_CHECKING:
     from polars_rank.analysis.contribution_rows import contributions
     from polars_rank.analysis.difference_reasons import reasons
     from polars_rank.analysis.next_judgments import to_judge
-    from polars_rank.analysis.results import Changes, Reasons
+    from polars_rank.analysis.results import Changes, Reasons, SeveralReasons
     from polars_rank.analysis.run_changes import changes
     from polars_rank.analysis.slice_search import slices
 
 __all__ = [
     "Changes",
     "Reasons",
+    "SeveralReasons",
     "changes",
     "contributions",
     "reasons",
@@ -30,6 +31,7 @@ __all__ = [
 _LATER = {
     "Changes": "results",
     "Reasons": "results",
+    "SeveralReasons": "results",
     "changes": "run_changes",
     "contributions": "contribution_rows",
     "reasons": "difference_reasons",

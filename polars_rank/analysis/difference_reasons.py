@@ -21,7 +21,7 @@ from polars_rank.analysis.mixture import (
     weighted_queries,
     with_mixture,
 )
-from polars_rank.analysis.results import Reasons
+from polars_rank.analysis.results import Reasons, SeveralReasons
 from polars_rank.analysis.sides import (
     KINDS,
     Names,
@@ -47,6 +47,7 @@ from polars_rank.conventions.tools import (
 )
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
+from polars_rank.uncertainty.bounds.several_runs import Runs, apart
 
 LABELS = ("relevant", "not relevant", "unjudged")
 TAKEN = {
@@ -59,7 +60,7 @@ TAKEN = {
 
 def reasons(
     before: FrameLike,
-    after: FrameLike,
+    after: Runs,
     measure: MeasureLike,
     *,
     qrels: FrameLike | None = None,
@@ -72,18 +73,21 @@ def reasons(
     weight: str | None = None,
     weight_before: str | None = None,
     cluster: str | None = None,
+    system: str | None = None,
     level: float = 0.95,
     convention: ConventionLike = DEFAULT,
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
     **options: Unpack[RankingChoices],
-) -> Reasons:
+) -> Reasons | SeveralReasons:
     """Take the difference of two means apart, into parts that sum to it exactly.
 
     Parameters
     ----------
     before, after
-        The runs, or logs with their own labels.
+        The runs, or logs with their own labels. ``after`` may be several, in a mapping
+        of names to runs, or in one frame with a column ``system``: each is compared
+        with ``before``.
     measure
         A measure that is a sum over documents: see :func:`contributions`.
     qrels
@@ -101,6 +105,9 @@ def reasons(
         As in :func:`compare`.
     weight_before
         Column with the weight that a query had before; default: ``weight``.
+    system
+        Column of ``after`` that tells several runs apart; that of a mapping is called
+        ``"system"``.
     convention, memory_limit, temp_dir
         As in :func:`per_query`. With a limit, rows go through buckets on disk.
     **options
@@ -112,6 +119,8 @@ def reasons(
     -------
     A :class:`Reasons`: prints tables; ``.summary``, ``.segments``, ``.queries`` and
     ``.documents`` are frames. Of a LazyFrame ``before``, ``.documents`` is a LazyFrame.
+    Of several runs, a :class:`SeveralReasons` with the same frames, whose first column
+    tells the runs apart.
 
     Raises
     ------
@@ -168,25 +177,53 @@ def reasons(
     if qrels_before is not None and qrels is None:
         msg = "qrels_before= are the judgments before the change: give qrels= too"
         raise ValueError(msg)
-    names = Names.of(
-        query, doc, [*names_of(by), weight, weight_before, cluster], [*TAKEN]
-    )
-    before, after = reread(before, "before"), reread(after, "after")
+    runs, column = apart(after, system)
+    taken = [*TAKEN, *([] if column is None else [column])]
+    names = Names.of(query, doc, [*names_of(by), weight, weight_before, cluster], taken)
+    before = reread(before, "before")
+    runs = {name: reread(run, "after") for name, run in runs.items()}
     qrels = reread(qrels, "the judgments")
     qrels_before = reread(qrels_before, "the judgments before")
     queries, segments = reread(queries, "queries"), reread(segments, "segments")
-    require_about(names, names_of(by), before, after, segments, qrels)
+    for run in runs.values():
+        require_about(names, names_of(by), before, run, segments, qrels)
     given: dict[str, Any] = {**options, "convention": convention}
     given |= {"segments": segments, "queries": queries}
     rel = _lowest_relevant(parsed, convention, options.get("rel"))
     relabeled = qrels_before is not None
-    study = _Study(measure, names, _cutoff(parsed), rel, relabeled, given)
+    study = _Study(measure, parsed.name, names, _cutoff(parsed), rel, relabeled, given)
+
+    roles: dict[str, Any] = {"weight": weight, "cluster": cluster, "level": level}
+    roles |= {"query": names.query, "by": names_of(by)}
+    frames = {"before": before, "qrels": qrels, "qrels_before": qrels_before}
+    found = {
+        name: _explained(
+            study,
+            {**frames, "after": run},
+            roles,
+            weight_before,
+            memory_limit,
+            temp_dir,
+        )
+        for name, run in runs.items()
+    }
+    return found[""] if column is None else SeveralReasons(found, column)
+
+
+def _explained(
+    study: _Study,
+    frames: Mapping[str, Any],
+    roles: Mapping[str, Any],
+    weight_before: str | None,
+    memory_limit: int | str | None,
+    temp_dir: str | Path | None,
+) -> Reasons:
+    """Take the difference of two runs apart."""
+    names, before, weight = study.names, frames["before"], roles["weight"]
 
     def plan(frames: Mapping[str, Any], part: bool) -> pl.LazyFrame:
         return study.documents(frames, part=part)
 
-    frames = {"before": before, "after": after, "qrels": qrels}
-    frames["qrels_before"] = qrels_before
     documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
     is_lazy = isinstance(before, pl.LazyFrame)
     sides = {run: partial(study.side, side, frames) for side, run, _ in study.sides}
@@ -194,13 +231,11 @@ def reasons(
         rows, engine = held(documents, names, before)
         found = study.queries(rows).collect(engine=engine)
     if found.is_empty():
-        msg = f"no query has a value of {parsed.name} in either run"
+        msg = f"no query has a value of {study.name} in either run"
         raise ValueError(msg)
     found, paired = weighted_queries(found, weight, weight_before, study.parts)
-    roles: dict[str, Any] = {"weight": weight, "cluster": cluster, "level": level}
-    roles |= {"query": names.query, "by": names_of(by)}
     summary = summary_of(found, study.items(paired), paired, roles)
-    parts = segments_of(found, paired, roles) if names_of(by) else None
+    parts = segments_of(found, paired, roles) if roles["by"] else None
     shown = study.shown(rows, found, in_order=not is_lazy)
     means = {
         name: (found[f"scale{side}"] * found[f"v{side}"]).fill_null(0.0).mean()
@@ -211,7 +246,12 @@ def reasons(
         segments=parts,
         queries=found.select(study.of_queries),
         documents=shown if is_lazy else shown.collect(),
-        settings={"measure": parsed.name, "k": study.k, "level": level, **means},
+        settings={
+            "measure": study.name,
+            "k": study.k,
+            "level": roles["level"],
+            **means,
+        },
     )
 
 
@@ -224,6 +264,7 @@ class _Study:
     """
 
     measure: MeasureLike
+    name: str
     names: Names
     k: int | None
     rel: float | None

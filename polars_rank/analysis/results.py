@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -201,6 +201,77 @@ class Reasons(Shown):
         if isinstance(self.documents, pl.DataFrame):  # a plan is not run to be shown
             found.append(as_table("The largest parts", self.largest()))
         return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeveralReasons(Shown):
+    """Why the means of several runs differ from one: a :class:`Reasons` for each.
+
+    Attributes
+    ----------
+    of
+        The reasons by the name of the run.
+    system
+        The name of the column of runs, which is the first of the frames.
+    """
+
+    of: dict[str, Reasons]
+    system: str
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """The parts of all differences."""
+        return self._together({n: why.summary for n, why in self.of.items()})
+
+    @property
+    def segments(self) -> pl.DataFrame | None:
+        """The segments of all differences; None: there are none."""
+        known = {n: why.segments for n, why in self.of.items()}
+        frames = {n: frame for n, frame in known.items() if frame is not None}
+        return self._together(frames) if frames else None
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """The queries of all differences."""
+        return self._together({n: why.queries for n, why in self.of.items()})
+
+    @property
+    def documents(self) -> AnyFrame:
+        """The documents of all differences."""
+        frames = {n: why.documents.lazy() for n, why in self.of.items()}
+        every = pl.concat(frame.select(self._named(n)) for n, frame in frames.items())
+        held = all(isinstance(w.documents, pl.DataFrame) for w in self.of.values())
+        return every.collect() if held else every
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments; ``mean`` has the mean of each run."""
+        known = {name: why.settings for name, why in self.of.items()}
+        means = {name: settings["mean"] for name, settings in known.items()}
+        return {**next(iter(known.values())), "mean": means}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell what the tables do not show at once, with the name of the run."""
+        return tuple(f"{n}: {note}" for n, why in self.of.items() for note in why.notes)
+
+    def largest(self, n_parts: int = 5) -> pl.DataFrame:
+        """Return the largest parts of each difference, as :meth:`Reasons.largest`."""
+        return self._together({n: w.largest(n_parts) for n, w in self.of.items()})
+
+    def tables(self) -> list[Table]:
+        """Return the tables of each difference."""
+        return [
+            replace(table, title=f"{name}: {table.title}")
+            for name, found in self.of.items()
+            for table in found.tables()
+        ]
+
+    def _named(self, name: str) -> list[pl.Expr]:
+        return [pl.lit(name).alias(self.system), pl.all()]
+
+    def _together(self, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
+        return pl.concat(frame.select(self._named(n)) for n, frame in frames.items())
 
 
 def as_table(title: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Annotated, Any, Literal, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 import polars as pl
 
 import polars_rank
+from polars_rank import analysis
+from polars_rank.cli.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import (
+    EVALUATING,
     NONE,
     Formats,
     Parquet,
@@ -19,7 +25,7 @@ from polars_rank.cli.options import (
     Systems,
     evaluating,
 )
-from polars_rank.cli.runs import open_file
+from polars_rank.cli.runs import Options, open_file
 from polars_rank.cli.show import (
     Format,
     chosen,
@@ -29,6 +35,7 @@ from polars_rank.cli.show import (
     written,
 )
 from polars_rank.cli.values import values_of
+from polars_rank.cli.why import largest_parts, shown
 from polars_rank.cli.words import emit
 from polars_rank.comparison.result import Comparison
 from polars_rank.report.table import Shown, Table
@@ -63,6 +70,14 @@ def compare(
             "and tsv pairs.",
         ),
     ] = None,
+    parts: Annotated[
+        bool,
+        told(
+            "output",
+            "Print the largest parts of each difference from --baseline (or the first "
+            "run), too: segments, and documents that were lost, gained or moved.",
+        ),
+    ] = False,
     plot: Picture = None,
     per_query: Parquet = None,
     quote_formulas: QuoteFormulas = False,
@@ -76,6 +91,10 @@ def compare(
     """
     if options.get("by") == (NONE,):
         options["by"] = ()
+    form = chosen(format)
+    if parts and (table is not None or form not in ("table", "markdown")):
+        raise UsageError("--parts goes with the tables: --format table or markdown.")
+    choices = {name: options[name] for name in EVALUATING if name in options}
     values, definition = values_of(files, data, options)
     if per_query is not None and "definition" in values.columns:
         raise UsageError(
@@ -88,11 +107,47 @@ def compare(
     if plot is not None:
         draw = found.plot.segments if options.get("by") else found.plot.forest
         draw().save(str(plot))
-    form = chosen(format)
     if table is not None or form in ("csv", "tsv"):
         _show(found, table or "pairs", form, quote_formulas=quote_formulas)
-    else:
-        emit(written(found, form) + "\n")
+        return
+    told = written(found, form)
+    if parts:
+        for part in _parts(found, files, data, choices, options):
+            told += f"\n\n{part}" if isinstance(part, str) else shown(part, form)
+    emit(told + "\n")
+
+
+def _parts(
+    found: Comparison,
+    files: Sequence[str],
+    data: Systems,
+    choices: Options,
+    options: Options,
+) -> Iterator[Table | str]:
+    """The largest parts of differences, by measure, or why there are none."""
+    wrong = "--parts are of runs: name two runs or more, each a FILE."
+    if data.example:
+        raise UsageError(wrong)
+    runs, given = runs_of(files, data, dict(choices), judged=False)
+    if not isinstance(runs, dict):
+        raise UsageError(wrong)
+    if data.queries is not None:
+        given["segments"] = open_file(data.queries, "qrels")
+    for name in ("by", "weight", "cluster"):
+        given[name] = options.get(name) or None
+    measures = found.pairs["measure"].unique(maintain_order=True)
+    bases = options.get("baseline") or [next(iter(runs))]
+    for measure, base in product(measures, bases):
+        others = {name: run for name, run in runs.items() if name != base}
+        try:
+            with catch_warnings():
+                simplefilter("ignore")  # they were shown when runs were evaluated
+                yield largest_parts(
+                    analysis.reasons(runs[base], others, measure, **given)
+                )
+        except ValueError as error:
+            reason = str(error).rstrip(".")
+            yield f"The parts of the difference in {measure} are not shown: {reason}."
 
 
 def _show(

@@ -56,11 +56,10 @@ def reasons(
 ) -> None:
     """Take a difference apart: documents, kinds of moves, labels, segments.
 
-    The FILEs are the run before the change, the run after it, and the judgments.
+    The FILEs are the run before the change, the run after it, or several, and the
+    judgments.
     """
     before, after, options = before_and_after(files, data, options)
-    if isinstance(after, dict):
-        raise UsageError("name two runs, the one before the change first.")
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
     measure = options.pop("measure")
@@ -134,13 +133,16 @@ def before_and_after(
     return before, after, options
 
 
+Explained: TypeAlias = analysis.Reasons | analysis.SeveralReasons
+
+
 def _show(
-    found: analysis.Changes | analysis.Reasons, part: Part | None, format: str | None
+    found: analysis.Changes | Explained, part: Part | None, format: str | None
 ) -> None:
     form = chosen(format)
     if part is None and form not in ("csv", "tsv", "json"):
         told = written(found, form)
-        if isinstance(found, analysis.Reasons):
+        if not isinstance(found, analysis.Changes):
             told += shown(largest_parts(found), form)
         emit(told + "\n")
         return
@@ -153,10 +155,11 @@ def _show(
     show_frame(rows, name.capitalize(), keys=len(texts), format=form)
 
 
-def largest_parts(found: analysis.Reasons) -> Table:
-    """The largest parts of a difference; files are read for them once more."""
+def largest_parts(found: Explained) -> Table:
+    """The largest parts of differences; files are read for them once more."""
+    parts = found.largest()
     title = f"The largest parts of the difference in {found.settings['measure']}"
-    return table_of(found.largest(), title, 1, [])
+    return table_of(parts, title, parts.columns.index("queries"), [])
 
 
 def shown(table: Table, format: str) -> str:

@@ -19,7 +19,7 @@ from polars_rank.measures.measure import MeasureLike, Measures
 from polars_rank.namespaces.methods import show_signature
 
 if TYPE_CHECKING:
-    from polars_rank.analysis.results import Changes, Reasons
+    from polars_rank.analysis.results import Changes, Reasons, SeveralReasons
     from polars_rank.comparison.keywords import ComparisonOptions
     from polars_rank.comparison.result import Comparison
     from polars_rank.evaluation.both import Both
@@ -139,11 +139,12 @@ class _Shared(Generic[Frame]):
         return changes(self._frame, after, k, **options)
 
     def reasons(
-        self, after: FrameLike, measure: MeasureLike, **options: Any
-    ) -> Reasons:
+        self, after: Runs, measure: MeasureLike, **options: Any
+    ) -> Reasons | SeveralReasons:
         """Take the difference of another run's mean and this one's apart.
 
-        ``options`` are those of :func:`polars_rank.analysis.reasons`.
+        ``after`` may be several runs; it and ``options`` are those of
+        :func:`polars_rank.analysis.reasons`.
 
         Examples
         --------

@@ -338,6 +338,40 @@ def test_segments_are_among_the_largest_parts():
     assert_frame_equal(lazy.largest(), why.largest())
 
 
+# -- several runs
+
+
+@pytest.mark.parametrize("way", ["mapping", "frame", slow("lazy")])
+def test_several_runs_are_each_compared_with_the_first(way):
+    third = random_run(23)
+    runs = {"new": AFTER, "other": third}
+    options = {"qrels": NEW.join(ABOUT, on="query_id"), "by": "land", **ZERO}
+    single = {
+        n: analysis.reasons(BEFORE, r, "ap@4", **options) for n, r in runs.items()
+    }
+    before = BEFORE.lazy() if way == "lazy" else BEFORE
+    if way == "mapping":
+        found = analysis.reasons(before, runs, "ap@4", **options)
+        column = "system"
+    else:
+        frames = [f.with_columns(tool=pl.lit(name)) for name, f in runs.items()]
+        after = pl.concat(frames).sample(fraction=1.0, shuffle=True, seed=1)
+        column = "tool"
+        found = analysis.reasons(before, after, "ap@4", system=column, **options)
+    assert isinstance(found.documents, pl.LazyFrame) == (way == "lazy")
+    assert [*found.of] == [*runs]
+    for name, wanted in single.items():
+        for frame in ("summary", "segments", "queries", "documents"):
+            rows = getattr(found, frame).lazy().collect()
+            rows = rows.filter(pl.col(column) == name).drop(column)
+            assert_frame_equal(rows, getattr(wanted, frame), abs_tol=1e-14)
+        largest = found.largest().filter(pl.col(column) == name).drop(column)
+        assert_frame_equal(largest, wanted.largest(), abs_tol=1e-14)
+        assert f"{name}: Why ap@4 moved from" in str(found)
+        assert found.settings["mean"][name] == pytest.approx(wanted.settings["mean"])
+    assert found.notes == tuple(f"{n}: {x}" for n, w in single.items() for x in w.notes)
+
+
 # -- judgments that changed
 
 

@@ -80,6 +80,48 @@ def test_reasons(files, capsys):
     assert "dcg@3 by segment" in shown
 
 
+def test_reasons_of_several_runs(files, capsys):
+    runs, qrels = files
+    asked = ["reasons", "old.run", "new.run", "other.run", "qrels", "-m", "dcg@3"]
+    others = {name: runs[name] for name in ("new", "other")}
+    wanted = analysis.reasons(runs["old"], others, "dcg@3", qrels=qrels)
+    for table in ("summary", "documents"):
+        rows = getattr(wanted, table)
+        found = printed(capsys, *asked, "--table", table)
+        assert_frame_equal(pl.DataFrame(found, schema=rows.schema), rows)
+    assert main([*asked, "--format", "table"]) == 0
+    shown = capsys.readouterr().out
+    assert "new: Why dcg@3 moved from" in shown
+    assert "other: Why dcg@3 moved from" in shown
+    assert shown.count("The largest parts") == 1  # of all runs, by their names
+
+
+def test_compare_tells_the_largest_parts_if_asked(files, capsys):
+    runs, qrels = files
+    asked = ["compare", "new.run", "old.run", "other.run", "qrels", "-m", "dcg@3"]
+    asked += ["-m", "kendall_tau", "--baseline", "old", "--format", "table"]
+    lands = ["--queries", "lands.csv", "--by", "land"]
+    assert main([*asked, *lands]) == 0
+    assert "largest parts" not in capsys.readouterr().out
+    assert main([*asked, *lands, "--parts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    others = {name: runs[name] for name in ("new", "other")}
+    about = pl.read_csv("lands.csv", schema_overrides={"query_id": pl.String})
+    why = analysis.reasons(
+        runs["old"], others, "dcg@3", qrels=qrels, by="land", segments=about
+    )
+    largest = why.largest().select("system", "item", "queries").rows()
+    assert any(item.startswith("land = ") for _, item, _ in largest)
+    for row in largest:
+        assert any(line.split()[:1] == [row[0]] and row[1] in line for line in lines)
+    told = "The parts of the difference in kendall_tau are not shown: kendall_tau has"
+    assert any(line.startswith(told) for line in lines)
+    assert main([*asked[:-1], "json", "--parts"]) == 2
+    assert "--format table or markdown" in capsys.readouterr().err
+    assert main(["compare", "--example", "--parts", "--format", "table"]) == 2
+    assert "name two runs or more, each a FILE" in capsys.readouterr().err
+
+
 def test_judgments_may_come_from_a_pipe(files):
     runs, qrels = files
     wanted = analysis.changes(runs["old"], runs["new"], qrels=qrels).queries
@@ -166,7 +208,7 @@ def test_to_judge(files, capsys):
         (["changes", "old.run"], "name two runs or more, the one before the change"),
         (["changes", "old.run", "qrels"], "name two runs or more, and the judgments"),
         (["reasons", "old.run", "new.run"], "name the judgments, last or with --qrels"),
-        (["reasons", "old.run", "new.run", "other.run", "qrels"], "name two runs, the"),
+        (["reasons", "old.run", "qrels"], "name two runs or more, and the judgments"),
         (["changes", "old.run", "new.run", "--table", "segments"], "name --by"),
         (
             ["reasons", "old.run", "new.run", "qrels", "-m", "ngcd"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -37,6 +37,23 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     }
     _require_one_order(parts)
     return concatenated(parts, "diagonal_relaxed"), column
+
+
+def apart(runs: Runs, system: str | None) -> tuple[dict[str, Any], str | None]:
+    """Return the runs by the names of their systems, and the column of the systems.
+
+    A single run has no name. Of one frame, its systems are read.
+    """
+    if isinstance(runs, Mapping) and _hold_runs(runs):
+        return {str(name): run for name, run in runs.items()}, system or "system"
+    if system is None:
+        return {"": runs}, None
+    frame, _ = stacked(runs, system)
+    names = frame.select(pl.col(system).unique().sort()).collect(engine="streaming")
+    return {
+        str(name): frame.filter(pl.col(system).eq_missing(pl.lit(name))).drop(system)
+        for name in names[system]
+    }, system
 
 
 def _require_one_order(runs: Mapping[str, pl.LazyFrame]) -> None:
