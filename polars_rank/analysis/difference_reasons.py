@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_rank._engine.options import RankingChoices
 from polars_rank._engine.request import Beside
+from polars_rank._engine.spill.progress import Listener
 from polars_rank._statistics.intervals import require_level
 from polars_rank.analysis.contribution_rows import VALUE
 from polars_rank.analysis.mixture import (
@@ -78,6 +79,7 @@ def reasons(
     convention: ConventionLike = DEFAULT,
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
+    progress: Listener | None = None,
     **options: Unpack[RankingChoices],
 ) -> Reasons | SeveralReasons:
     """Take the difference of two means apart, into parts that sum to it exactly.
@@ -108,7 +110,7 @@ def reasons(
     system
         Column of ``after`` that tells several runs apart; that of a mapping is called
         ``"system"``.
-    convention, memory_limit, temp_dir
+    convention, memory_limit, temp_dir, progress
         As in :func:`per_query`. With a limit, rows go through buckets on disk.
     **options
         Further arguments of :func:`per_query`: ``score``, ``rank``, ``descending``,
@@ -196,15 +198,9 @@ def reasons(
     roles: dict[str, Any] = {"weight": weight, "cluster": cluster, "level": level}
     roles |= {"query": names.query, "by": names_of(by)}
     frames = {"before": before, "qrels": qrels, "qrels_before": qrels_before}
+    limits = (memory_limit, temp_dir, progress)
     found = {
-        name: _explained(
-            study,
-            {**frames, "after": run},
-            roles,
-            weight_before,
-            memory_limit,
-            temp_dir,
-        )
+        name: _explained(study, frames | {"after": run}, roles, weight_before, limits)
         for name, run in runs.items()
     }
     return found[""] if column is None else SeveralReasons(found, column)
@@ -215,8 +211,7 @@ def _explained(
     frames: Mapping[str, Any],
     roles: Mapping[str, Any],
     weight_before: str | None,
-    memory_limit: int | str | None,
-    temp_dir: str | Path | None,
+    limits: tuple[Any, Any, Any],
 ) -> Reasons:
     """Take the difference of two runs apart."""
     names, before, weight = study.names, frames["before"], roles["weight"]
@@ -224,7 +219,7 @@ def _explained(
     def plan(frames: Mapping[str, Any], part: bool) -> pl.LazyFrame:
         return study.documents(frames, part=part)
 
-    documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
+    documents = in_buckets(plan, frames, names.query, *limits)
     is_lazy = isinstance(before, pl.LazyFrame)
     sides = {run: partial(study.side, side, frames) for side, run, _ in study.sides}
     with side_named(sides):

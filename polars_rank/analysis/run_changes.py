@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.options import RankingOptions
+from polars_rank._engine.spill.progress import Listener
 from polars_rank._statistics.intervals import require_level
 from polars_rank.analysis.averages import averages
 from polars_rank.analysis.results import Changes
@@ -72,6 +73,7 @@ def changes(
     convention: ConventionLike = DEFAULT,
     memory_limit: int | str | None = None,
     temp_dir: str | Path | None = None,
+    progress: Listener | None = None,
     **options: Unpack[RankingOptions],
 ) -> Changes:
     """Compare the first k documents of two runs, with judgments or without.
@@ -114,7 +116,7 @@ def changes(
         Persistence of ``rbo``: the probability of going on to the next document.
     convention
         Tool whose choices apply: the order of ties, and the precision of scores.
-    memory_limit, temp_dir
+    memory_limit, temp_dir, progress
         As in :func:`per_query`: rows go through buckets on disk, whole queries each.
     **options
         Further arguments of :func:`per_query`: ``score``, ``rank``, ``descending``,
@@ -211,7 +213,7 @@ def changes(
         return _labeled(study, both, frames["qrels"], label)
 
     frames = {"before": before, "after": runs, "qrels": qrels, "queries": queries}
-    documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir)
+    documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir, progress)
     is_lazy = isinstance(before, pl.LazyFrame)
     sides = {
         "before": partial(_ranked, study, before, given),

@@ -16,6 +16,7 @@ from polars_rank._engine.inputs import bind_inputs, normalize
 from polars_rank._engine.request import Beside, Request, Resources
 from polars_rank._engine.schema import align_ids, require_columns
 from polars_rank._engine.schema import names_of as column_names
+from polars_rank._engine.spill.progress import Listener
 from polars_rank.analysis.contribution_rows import (
     documents_apart,
     documents_of,
@@ -325,13 +326,14 @@ def in_buckets(
     keys: Sequence[str],
     memory_limit: int | str | None,
     temp_dir: Any,
+    progress: Listener | None = None,
 ) -> pl.LazyFrame:
     """Return the plan of the frames; with a limit, bucket by bucket.
 
     The plan is told whether its frames are a part of all. Frames without the ``keys``
     of a query are given whole.
     """
-    resources = Resources.of(memory_limit, temp_dir, None)
+    resources = Resources.of(memory_limit, temp_dir, progress)
     if resources is None:
         return plan(frames, False)
     from polars_rank._engine.spill.bounded import bounded  # slow to import
@@ -355,7 +357,7 @@ def in_buckets(
         lambda parts: plan({**frames, **dict(zip(split, parts, strict=True))}, True),
         limit=resources.memory,
         temp_dir=resources.temp_dir,
-        progress=None,
+        progress=resources.progress,
         fingerprint=os.urandom(16).hex(),
         factor=LISTS,
     )

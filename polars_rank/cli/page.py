@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
+from warnings import catch_warnings, simplefilter
 
 import polars as pl
 
+import polars_rank
 from polars_rank import analysis, report
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.options import Input, Paths, Queries
+from polars_rank.cli.options import EVALUATING, Input, Paths, Queries
 from polars_rank.cli.runs import Files, Options, open_file, recorded
+from polars_rank.cli.why import Explained
 from polars_rank.cli.words import emit
+from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.sums.definition import fingerprint
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.exceptions import DataError
 
+SYSTEM = "system"
+
 
 @options_of(
     analysis.reasons,
-    without=("qrels_before", "weight_before", "queries", "segments", "layout"),
+    without=(
+        *("qrels_before", "weight_before", "queries", "segments", "layout"),
+        *("after", SYSTEM),
+    ),
 )
 def page(
     *files: Paths,
@@ -28,7 +38,7 @@ def page(
     output: Annotated[
         Path, told_output("The page to write.", "html", name=("--output", "-o"))
     ],
-    measure: Annotated[str, told("measure", name=("--measure", "-m"))] = "ndcg@10",
+    measures: Annotated[tuple[str, ...], told("measures")] = ("ndcg@10",),
     queries: Queries = None,
     documents: Annotated[
         str | None,
@@ -42,52 +52,123 @@ def page(
     max_documents: Annotated[int, told("max_documents")] = 20,
     **options: Any,
 ) -> None:
-    """Write one HTML file that shows why a mean moved, down to the documents.
+    """Write one HTML file that shows why means moved, down to the documents.
 
-    The FILEs are the run before, the run after and their judgments, as for evaluate.
-    The file can be mailed: it asks nothing of any server.
+    The FILEs are the run before, the run after it, or several, and their judgments, as
+    for evaluate. Of several runs or measures a reader of the page chooses; measures
+    that are no sums over documents are in its table of all measures only. The file can
+    be mailed: it asks nothing of any server.
     """
     given = data.sort_out(files, options.get("rank"))
-    if len(given.runs) != 2:
-        msg = "name the run before, the run after, and their judgments."
+    if len(given.runs) < 2:
+        msg = "name the run before, the run after it, or several, and their judgments."
         raise UsageError(msg)
-    frames, asked = [], data.options(given)
+    runs, asked = {}, data.options(given)
     for run in given.runs:
-        frame, asked = given.with_judgments(run, data.options(given))
-        frames.append(frame)
+        runs[run.name], asked = given.with_judgments(run, data.options(given))
     about = open_file(queries, "qrels") if queries else None
     asked |= options
     if about is not None and any(map(options.get, ("by", "weight", "cluster"))):
         asked["segments"] = about
-    with Bar(), recorded() as said:
-        why = analysis.reasons(frames[0], frames[1], measure, **asked)
-        found = None
-        if features:
-            values = why.queries.lazy()
-            if about is not None:
-                more = [name for name in features if name not in why.queries.columns]
-                attributes = about.select(*data.query, *more)
-                values = values.join(attributes, on=list(data.query), how="left")
-            found = analysis.slices(values, features, query=data.query)
-        runs = dict(zip((run.name for run in given.runs), frames, strict=True))
+    with Bar() as bar, recorded() as said:
+        if options.get("memory_limit") is not None:
+            asked["progress"] = bar.told
+        why, notes = _reasons(runs, measures, asked)
+        first = why[0]
         report.page(
             why,
             output,
-            slices=found,
-            to_judge=_to_judge(runs, measure, data, asked),
+            comparison=_compared(runs, measures, data, asked),
+            slices=_slices(why, features, about, data) if features else None,
+            to_judge=_to_judge(runs, first.settings["measure"], data, asked),
             query=data.query,
             about_documents=open_file(documents, "qrels") if documents else None,
             about_queries=about,
             names=(given.runs[0].name, given.runs[1].name),
-            facts=_facts(given, data),
-            notes=said,
+            facts=_facts(given, data) | {"to judge": f"by {first.settings['measure']}"},
+            notes=[*dict.fromkeys(said), *notes],
             title=title,
             url=url,
             text=text,
             max_queries=max_queries,
             max_documents=max_documents,
         )
-    emit(f"{output}: {len(why.queries)} queries\n")
+    emit(f"{output}: {first.queries[[*data.query]].n_unique()} queries\n")
+
+
+def _reasons(
+    runs: dict[str, pl.LazyFrame], measures: Sequence[str], asked: Options
+) -> tuple[list[Explained], list[str]]:
+    """The reasons by measure, and a note about each measure that has none."""
+    (_, before), *others = runs.items()
+    after = others[0][1] if len(others) == 1 else dict(others)
+    found: list[Explained] = []
+    errors: list[ValueError] = []
+    for measure in measures:
+        try:
+            found.append(analysis.reasons(before, after, measure, **asked))
+        except ValueError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    notes = [f"The parts of a difference are not shown: {error}" for error in errors]
+    return found, notes
+
+
+def _compared(
+    runs: dict[str, pl.LazyFrame], measures: Sequence[str], data: Input, asked: Options
+) -> Comparison | None:
+    """The differences of several measures, or of several runs, from the first run."""
+    if len(measures) == 1 and len(runs) == 2:
+        return None
+    names = (*EVALUATING, "doc", "score", "label", "qrels", "qrels_query", "qrels_doc")
+    given = {name: asked[name] for name in (*names, "memory_limit") if name in asked}
+    roles: Options = {name: asked.get(name) for name in ("weight", "cluster")}
+    keep = [*dict.fromkeys(filter(None, roles.values()))]
+    given |= {"query": data.query, "keep": keep, "segments": asked.get("segments")}
+    with catch_warnings():
+        simplefilter("ignore")  # they were told with the reasons
+        values = pl.concat(
+            polars_rank.per_query(run, [*measures], **given)
+            .lazy()
+            .select(pl.lit(name).alias(SYSTEM), pl.all())
+            for name, run in runs.items()
+        ).collect(engine="streaming")
+        compared = [n for n in values.columns if n not in (SYSTEM, *data.query, *keep)]
+        return polars_rank.compare(
+            values,
+            compared,
+            system=SYSTEM,
+            query=data.query,
+            baseline=next(iter(runs)),
+            level=asked.get("level", 0.95),
+            **roles,
+        )
+
+
+def _slices(
+    why: Sequence[Explained],
+    features: Sequence[str],
+    about: pl.LazyFrame | None,
+    data: Input,
+) -> pl.DataFrame:
+    """The slices of each comparison, under the names of measure and run."""
+    found = []
+    for reasons in why:
+        runs = reasons.of if isinstance(reasons, analysis.SeveralReasons) else None
+        for name, own in ({"": reasons} if runs is None else runs).items():
+            values = own.queries.lazy()
+            if about is not None:
+                more = [f for f in features if f not in own.queries.columns]
+                attributes = about.select(*data.query, *more)
+                values = values.join(attributes, on=list(data.query), how="left")
+            slices = analysis.slices(values, features, query=data.query)
+            labels = {SYSTEM: name} if runs is not None else {}
+            if len(why) > 1:
+                labels = {"measure": reasons.settings["measure"], **labels}
+            named = [pl.lit(text).alias(label) for label, text in labels.items()]
+            found.append(slices.select(*named, pl.all()))
+    return pl.concat(found)
 
 
 def _to_judge(

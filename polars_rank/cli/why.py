@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank import analysis
 from polars_rank.cli.audit import runs_of
+from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import Formats, Input, Paths
 from polars_rank.cli.runs import Options, open_file
@@ -43,7 +44,9 @@ def changes(
     are any, the judgments.
     """
     before, after, options = before_and_after(files, data, options)
-    _show(analysis.changes(before, after, **options), table, format)
+    with _told(options):
+        found = analysis.changes(before, after, **options)
+    _show(found, table, format)
 
 
 @options_of(analysis.reasons, without=OURS, measure="ndcg@10")
@@ -63,7 +66,9 @@ def reasons(
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
     measure = options.pop("measure")
-    _show(analysis.reasons(before, after, measure, **options), table, format)
+    with _told(options):
+        found = analysis.reasons(before, after, measure, **options)
+    _show(found, table, format)
 
 
 @options_of(analysis.to_judge, without=OURS, measure="ndcg@10")
@@ -79,7 +84,8 @@ def to_judge(
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
     measure = options.pop("measure")
-    found = analysis.to_judge(runs, measure, **options)
+    with Bar():
+        found = analysis.to_judge(runs, measure, **options)
     title = f"To judge, for {measure}"
     show_frame(found, title, keys=len(data.query) + 1, format=format)
 
@@ -96,7 +102,8 @@ def contributions(
     if isinstance(run, dict):
         raise UsageError("name one run, and its judgments.")
     measure = options.pop("measure")
-    found = analysis.contributions(run, measure, **options).lazy().collect()
+    with _told(options):
+        found = analysis.contributions(run, measure, **options).lazy().collect()
     title = f"What documents add to {measure}"
     show_frame(found, title, keys=len(data.query) + 1, format=format)
 
@@ -117,6 +124,14 @@ def slices(
     features = options.pop("features")
     found = analysis.slices(open_file(file, "run"), features, **options)
     show_frame(found, "Slices, the largest impact first", keys=1, format=format)
+
+
+def _told(options: Options) -> Bar:
+    """A bar, which is told of buckets where the memory is limited."""
+    bar = Bar()
+    if options.get("memory_limit") is not None:
+        options["progress"] = bar.told
+    return bar
 
 
 def before_and_after(

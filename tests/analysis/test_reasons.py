@@ -588,6 +588,20 @@ def test_rows_in_any_order_give_the_same_bits():
         assert_frame_equal(own, wanted, check_exact=True)
 
 
+def test_buckets_are_told_of():
+    told = []
+    given = {"memory_limit": "1GB", "progress": told.append}
+    analysis.reasons(BEFORE, AFTER, "ap", qrels=NEW, **given, **ZERO)
+    assert "evaluate" in {step.stage for step in told}
+    assert told[-1].done == told[-1].total
+    told.clear()
+    analysis.changes(BEFORE, AFTER, pairs="all", **given)
+    assert "evaluate" in {step.stage for step in told}
+    for function, asked in ((analysis.reasons, ["ap"]), (analysis.changes, [])):
+        with pytest.raises(ValueError, match="give memory_limit too"):
+            function(BEFORE, AFTER, *asked, progress=told.append)
+
+
 def test_streams_are_read_once():
     expected = analysis.reasons(BEFORE, AFTER, "rr", qrels=NEW, **ZERO)
     streams = (pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW))

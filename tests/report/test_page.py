@@ -95,7 +95,20 @@ class Tags(HTMLParser):
 
 
 def shown(html):
-    return json.loads(Tags(html).own)
+    found = json.loads(Tags(html).own)
+    (view,) = found.pop("views")
+    return {**view, **found}
+
+
+def several(made, **options):
+    """Two runs and two measures: four comparisons."""
+    asked = {"qrels": made["qrels"], "segments": made["queries"], "by": "land"}
+    runs = {"new": made["after"], HOSTILE[0]: made["before"].reverse()}
+    runs[HOSTILE[0]] = runs[HOSTILE[0]].with_columns(score=-pl.col("score"))
+    whys = [
+        analysis.reasons(made["before"], runs, m, **asked) for m in ("ndcg@5", "ap")
+    ]
+    return whys, report.page(whys, names=("live", "unused"), **options)
 
 
 def test_names_are_text():
@@ -172,6 +185,31 @@ def test_lazy_runs_have_the_same_page():
     assert shown(full(lazy)) == shown(full(made))
 
 
+def test_several_runs_and_measures_are_views_of_a_page():
+    made = data()
+    whys, html = several(made)
+    views = json.loads(Tags(html).own)["views"]
+    assert [view["names"] for view in views] == [
+        ["live", "new"],
+        ["live", HOSTILE[0]],
+    ] * 2
+    singles = [why.of[name] for why in whys for name in ("new", HOSTILE[0])]
+    for view, why in zip(views, singles, strict=True):
+        alone = shown(report.page(why))
+        assert view["queries"] == alone["queries"]
+        assert view["documents"] == alone["documents"]
+    assert html.count('data-view="') == 8  # the comparison, and what is left out
+    assert len(re.findall(r'<option value="\d">', html)) == 4
+    assert "Overview: ap, live → new" in html
+    assert Tags(html).tags.count("script") == 2
+    ids = [value for name, value in Tags(html).attributes if name == "id"]
+    assert len(ids) == len({*ids})
+    judge = pl.read_csv(json.loads(Tags(html).own)["judge"].encode())
+    assert not judge.select("query_id", "doc_id").is_duplicated().any()
+    with pytest.raises(ValueError, match="a page needs reasons"):
+        report.page([])
+
+
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
@@ -206,3 +244,34 @@ def test_command(tmp_path, capsys):
     assert found["queries"]["text"][0].startswith("asked ")
     assert main(["page", files[0], *words[3:]]) == 2
     assert "the run after" in capsys.readouterr().err
+
+
+def test_command_with_several_runs_and_measures(tmp_path, capsys):
+    made = data()
+    made["third"] = made["before"].with_columns(score=-pl.col("score"))
+    for name, frame in made.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    files = [str(tmp_path / f"{n}.parquet") for n in ("before", "after", "third")]
+    about = str(tmp_path / "queries.parquet")
+    out = tmp_path / "page.html"
+    words = ["page", *files, "--qrels", str(tmp_path / "qrels.parquet"), "-o", str(out)]
+    words += ["--queries", about, "--by", "land", "--features", "land"]
+    measures = ["ndcg@5", "kendall_tau", "ap"]
+    assert main([*words, *(f"--measure={m}" for m in measures)]) == 0
+    assert capsys.readouterr().out == f"{out}: 12 queries\n"
+    html = out.read_text()
+    views = json.loads(Tags(html).own)["views"]
+    assert [view["names"][1] for view in views] == ["after", "third"] * 2
+    runs = {"after": made["after"], "third": made["third"]}
+    why = analysis.reasons(made["before"], runs, "ap", qrels=made["qrels"])
+    for i, name in enumerate(runs):
+        wanted = dict(why.of[name].queries.select("query_id", "difference").rows())
+        queries = views[2 + i]["queries"]
+        found = dict(zip(queries["id"], queries["difference"], strict=True))
+        assert found == pytest.approx(wanted, abs=1e-9)
+    assert "The comparison of all measures" in html
+    for measure in measures:
+        assert html.count(f"<td>{measure}</td>") >= 2  # of both runs
+    assert "kendall_tau has no contributions" in html
+    assert main([*words, "-m", "kendall_tau"]) == 2
+    assert "kendall_tau has no contributions" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from test_page import HOSTILE, data, full
+from test_page import HOSTILE, data, full, several
 
 pytestmark = pytest.mark.slow
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -121,6 +121,58 @@ def test_an_address_opens_a_query(tab):
     tab.wait_for_function(
         "document.querySelector('#query').innerText.includes('No query')"
     )
+
+
+@pytest.fixture
+def choice(browser, tmp_path):
+    """A page of four comparisons."""
+    path = tmp_path / "several.html"
+    several(data(), path=path)
+    tab = browser.new_context().new_page()
+    said = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(path.as_uri())
+    yield tab
+    assert not said
+    tab.context.close()
+
+
+def test_a_reader_chooses_a_comparison(choice):
+    def headings():
+        return choice.locator("h2:visible").all_inner_texts()
+
+    assert headings()[0] == "Overview: ndcg@5, live → new"
+    assert len(headings()) == 5
+    before = choice.locator("#list td:nth-child(2)").all_inner_texts()
+    choice.select_option("#view", "3")
+    assert headings()[0] == f"Overview: ap, live → {HOSTILE[0]}"
+    assert choice.locator("#list td:nth-child(2)").all_inner_texts() != before
+    assert choice.locator("th button[data-by=after]").inner_text() == HOSTILE[0]
+    assert choice.evaluate("typeof stolen") == "undefined"
+    choice.click("#list tbody a >> nth=0")
+    choice.wait_for_function("document.querySelector('#query h3') !== null")
+    assert choice.url.endswith("&view=3")
+    query = choice.locator("#query h3").inner_text()
+    choice.reload()
+    assert headings()[0] == f"Overview: ap, live → {HOSTILE[0]}"
+    assert choice.locator("#view").input_value() == "3"
+    assert choice.locator("#query h3").inner_text() == query
+    choice.select_option("#view", "0")  # the same query, of the first comparison
+    choice.wait_for_function("!location.hash.includes('view')")
+    assert choice.locator("#query h3").inner_text() == query
+    assert headings()[0] == "Overview: ndcg@5, live → new"
+    choice.click("nav a >> text=Differences")
+    assert choice.url.endswith("#differences-0")
+
+
+def test_axe_finds_nothing_among_several(choice):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    )
+    choice.select_option("#view", "2")
+    found = axe.Axe().run(choice).response["violations"]
+    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
 
 
 def test_the_download_is_the_list(tab):

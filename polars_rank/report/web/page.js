@@ -9,7 +9,8 @@
  *   contribution: (number | null)[], title: (string | null)[],
  *   url: (string | null)[]}} Documents
  * @typedef {{names: string[], queries: Queries, documents: Documents,
- *   shown: string[], judge: string}} Data
+ *   shown: string[]}} View
+ * @typedef {{views: View[], judge: string}} Data
  * @typedef {"id" | "before" | "after" | "difference"} Column
  */
 (() => {
@@ -24,17 +25,15 @@
 
   /** @type {Data} */
   const data = JSON.parse(at("data").textContent || "{}");
-  const { queries, documents, names } = data;
-  const places = new Map(queries.id.map((id, i) => [id, i]));
-  const shown = new Set(data.shown);
+  let view = 0; // the comparison that is shown
+  let { queries, documents, names } = data.views[view];
+  /** @type {Map<string, number>} */
+  let places = new Map();
+  /** @type {Set<string>} */
+  let shown = new Set();
   /** @type {Map<string, number[]>} */
-  const rows = new Map();
-  documents.id.forEach((id, i) => {
-    const own = rows.get(id);
-    if (own) own.push(i);
-    else rows.set(id, [i]);
-  });
-  const highest = documents.label.reduce((m, x) => Math.max(m || 0, x || 0), 0) || 1;
+  let rows = new Map();
+  let highest = 1;
 
   const search = /** @type {HTMLInputElement} */ (at("search"));
   const sign = /** @type {HTMLSelectElement} */ (at("sign"));
@@ -71,7 +70,7 @@
 
   /** @param {string} id */
   function address(id) {
-    return `#q=${encodeURIComponent(id)}`;
+    return `#q=${encodeURIComponent(id)}${view ? `&view=${view}` : ""}`;
   }
 
   /** The queries that fit the filters, sorted. */
@@ -129,11 +128,18 @@
   /** @returns {string | null} */
   function chosen() {
     if (!location.hash.startsWith("#q=")) return null;
+    const [text] = location.hash.slice(3).split("&view=");
     try {
-      return decodeURIComponent(location.hash.slice(3));
+      return decodeURIComponent(text);
     } catch {
-      return location.hash.slice(3);
+      return text;
     }
+  }
+
+  /** The comparison that the address names: the first, if it names none. */
+  function addressed() {
+    const named = Number(location.hash.split("&view=")[1] || 0);
+    return data.views[named] ? named : 0;
   }
 
   /** @param {number} i */
@@ -222,7 +228,38 @@
     }
   }
 
+  /** Show one of the comparisons. @param {number} next */
+  function open(next) {
+    view = next;
+    ({ queries, documents, names } = data.views[view]);
+    places = new Map(queries.id.map((id, i) => [id, i]));
+    shown = new Set(data.views[view].shown);
+    rows = new Map();
+    documents.id.forEach((id, i) => {
+      const own = rows.get(id);
+      if (own) own.push(i);
+      else rows.set(id, [i]);
+    });
+    highest = documents.label.reduce((m, x) => Math.max(m || 0, x || 0), 0) || 1;
+    for (const part of document.querySelectorAll("[data-view]"))
+      /** @type {HTMLElement} */ (part).hidden =
+        part.getAttribute("data-view") !== String(view);
+    for (const link of document.querySelectorAll("a[data-part]"))
+      link.setAttribute("href", `#${link.getAttribute("data-part")}-${view}`);
+    for (const [i, column] of ["before", "after"].entries()) {
+      const button = document.querySelector(`th button[data-by=${column}]`);
+      if (button) button.textContent = names[i];
+    }
+    const known = [...new Set(queries.segment)].filter(Boolean).sort();
+    at("of-segment").hidden = known.length < 2;
+    const every = new Option("all", "");
+    const options = known.map((name) => new Option(name, `=${name}`));
+    segment.replaceChildren(every, ...options);
+  }
+
   function go() {
+    if (location.hash.startsWith("#q=") && addressed() !== view) open(addressed());
+    if (views) views.value = String(view);
     list();
     if (chosen() === null) return;
     query();
@@ -230,9 +267,15 @@
     at("query").focus({ preventScroll: true });
   }
 
-  const segments = [...new Set(queries.segment)].filter(Boolean).sort();
-  at("of-segment").hidden = segments.length < 2;
-  for (const name of segments) segment.add(new Option(name, `=${name}`));
+  const views = /** @type {HTMLSelectElement | null} */ (document.getElementById("view"));
+  if (views)
+    views.addEventListener("input", () => {
+      const id = chosen();
+      open(Number(views.value));
+      most = PAGE;
+      if (id === null) list();
+      else location.hash = address(id);
+    });
   for (const input of [search, sign, segment])
     input.addEventListener("input", () => {
       most = PAGE;
@@ -263,5 +306,6 @@
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });
   addEventListener("hashchange", go);
+  open(addressed());
   go();
 })();

@@ -53,14 +53,15 @@ def page(
     max_queries: int = 200,
     max_documents: int = 20,
 ) -> str:
-    """Return one HTML file that shows why a mean moved, and write it to a path.
+    """Return one HTML file that shows why means moved, and write it to a path.
 
     The file asks nothing of any server: style, script, pictures and data are in it.
 
     Parameters
     ----------
     reasons
-        Result of :func:`polars_rank.analysis.reasons`.
+        Result of :func:`polars_rank.analysis.reasons`, of one run or several; or a list
+        of them, one for each measure. A reader chooses one of the comparisons.
     path
         File to write.
     comparison, gate
@@ -81,7 +82,7 @@ def page(
     text
         Column of ``about_queries`` with what was asked.
     names
-        Names of the two runs.
+        Names of the two runs; of several runs, the second is not used.
     facts
         What else a reader should know: settings, fingerprints of the inputs.
     notes
@@ -114,9 +115,11 @@ def page(
         if not is_whole(value) or value < 1:
             msg = f"{name} must be a whole number from 1, not {value!r}"
             raise ValueError(msg)
-    columns = reasons.documents.collect_schema().names()
+    chosen = _comparisons(reasons, names)
+    first = chosen[0][0]
+    columns = first.documents.collect_schema().names()
     doc = columns[columns.index("baseline_rank") - 1]
-    segments = reasons.segments
+    segments = first.segments
     by = [] if segments is None else segments.columns[: _place(segments, "queries")]
     asked = Asked(
         [query] if isinstance(query, str) else [*query],
@@ -134,41 +137,89 @@ def page(
         max_documents,
     )
     asked.require(doc)
-    queries = queries_of(reasons.queries, asked)
-    documents = documents_of(reasons.documents, queries, asked, doc)
-    judge = unjudged_of(documents) if to_judge is None else to_judge
-    shown = [*dict.fromkeys([*documents["id"], *queries["id"].head(max_queries)])]
-    data = {
-        "names": [*names],
-        "queries": columns_of(queries.drop(asked.query)),
-        "documents": columns_of(documents),
-        "shown": shown,
-        "judge": judge.write_csv(),
-    }
-    measure = reasons.settings["measure"]
-    numbers = _headline(reasons)
+    shared = [*(gate.notes if gate is not None else ()), *notes]
+    views, rows, unjudged = [], [], []
+    for why, pair in chosen:
+        queries = queries_of(why.queries, asked)
+        documents = documents_of(why.documents, queries, asked, doc)
+        unjudged.append(unjudged_of(documents))
+        rows.append(_data(queries, documents, pair, asked))
+        views.append(_view(why, pair, by, asked, {**(facts or {})}, shared))
+    judge = _together(unjudged) if to_judge is None else to_judge
+    measures = [*dict.fromkeys(view["measure"] for view in views)]
+    after = [*dict.fromkeys(pair[1] for _, pair in chosen)]
     return _written(
         path,
-        data=data,
-        measure=measure,
-        names=names,
-        headline=numbers,
+        data={"views": rows, "judge": judge.write_csv()},
+        title=f"{', '.join(measures)}: {chosen[0][1][0]} and {', '.join(after)}",
+        views=views,
+        has_segments=segments is not None,
+        pairs=_pairs(comparison),
         gate=gate,
-        facts={**_facts(reasons), **(facts or {})},
-        notes=[*reasons.notes, *(gate.notes if gate is not None else ()), *notes],
-        differences=_differences(reasons, comparison),
-        segments=_segments(segments, by),
         slices=_table(slices),
-        trend=_trend(trend, measure),
+        trend=_trend(trend, measures[0]),
         judge=_table(judge.head(10)),
         n_judge=len(judge),
-        limits={
-            "queries": len(reasons.queries),
-            "listed": min(len(reasons.queries), LISTED),
-            "shown": min(len(reasons.queries), max_queries),
-            "documents": max_documents,
-        },
     )
+
+
+def _comparisons(reasons: Any, names: tuple[str, str]) -> list[tuple[Any, list[str]]]:
+    """Return the reasons of each measure and run, with the names of both runs."""
+    found = []
+    for why in reasons if isinstance(reasons, list | tuple) else [reasons]:
+        runs = {names[1]: why} if not hasattr(why, "of") else why.of
+        found += [(own, [names[0], name]) for name, own in runs.items()]
+    if not found:
+        msg = "a page needs reasons: give the result of analysis.reasons, or several"
+        raise ValueError(msg)
+    return found
+
+
+def _data(
+    queries: pl.DataFrame, documents: pl.DataFrame, names: list[str], asked: Asked
+) -> dict[str, Any]:
+    """Return what the script of the page reads of a comparison."""
+    few = queries["id"].head(asked.max_queries)
+    return {
+        "names": names,
+        "queries": columns_of(queries.drop(asked.query)),
+        "documents": columns_of(documents),
+        "shown": [*dict.fromkeys([*documents["id"], *few])],
+    }
+
+
+def _view(
+    reasons: Any,
+    names: list[str],
+    by: Sequence[str],
+    asked: Asked,
+    facts: Mapping[str, str],
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """Return what the template shows of a comparison."""
+    count = len(reasons.queries)
+    return {
+        "measure": reasons.settings["measure"],
+        "names": names,
+        "headline": _headline(reasons),
+        "facts": {**_facts(reasons), **facts},
+        "notes": [*reasons.notes, *notes],
+        "differences": _differences(reasons),
+        "segments": _segments(reasons.segments, by),
+        "limits": {
+            "queries": count,
+            "listed": min(count, LISTED),
+            "shown": min(count, asked.max_queries),
+            "documents": asked.max_documents,
+        },
+    }
+
+
+def _together(unjudged: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return the unjudged documents of all comparisons, each at its best rank."""
+    keys = ["query_id", "doc_id"]
+    found = pl.concat(unjudged).group_by(keys).agg(pl.col("rank").min())
+    return found.sort("rank", *keys)
 
 
 def _written(path: str | Path | None, **content: Any) -> str:
@@ -214,7 +265,7 @@ def _facts(reasons: Any) -> dict[str, str]:
     return {name: str(reasons.settings[name]) for name in ("measure", "level")}
 
 
-def _differences(reasons: Any, comparison: Any) -> dict[str, Any]:
+def _differences(reasons: Any) -> dict[str, Any]:
     parts = reasons.summary.filter(pl.col("part") != "difference")
     parts = parts.with_columns(
         item=pl.format("{}: {}", "part", "item"), lower="lower", upper="upper"
@@ -224,7 +275,6 @@ def _differences(reasons: Any, comparison: Any) -> dict[str, Any]:
         "forest": forest(parts) if len(parts) else "",
         "histogram": histogram(moved) if moved.drop_nulls().len() else "",
         "parts": _table(reasons.summary),
-        "pairs": _pairs(comparison),
     }
 
 
