@@ -135,7 +135,8 @@ def join_qrels(
     )
     rows = pl.union([documents, heads, pools], how="diagonal_relaxed")
     words = [*document_columns(trace.recorder), *(["doc"] if doc else [])]
-    settled = key.contributions or any(isinstance(m, Custom) for m in key.measures)
+    listed = key.contributions and not key.beside  # in this order
+    settled = listed or any(isinstance(m, Custom) for m in key.measures)
     scalars = [*trace.run_scalars, *trace.qrels_scalars]
     return Joined(regroup_by_rank(rows, words, scalars, settled=settled), others)
 
