@@ -58,7 +58,8 @@ def values_per_query(request: Request, rows: Frame, segments: Sequence[str]) -> 
     names = names_of(request.columns.query)
     kept = zip(segments, names_of(request.keep), strict=True)
     keys = [f"key{i}" for i in range(len(names))]
-    if request.grouping == "contiguous" and request.resources is None:
+    as_read = request.beside is not None  # wide lists, whose order nobody asked for
+    if request.grouping == "contiguous" and request.resources is None and not as_read:
         rows = rows.sort(keys)
     return rows.select(
         *(pl.col(key).alias(name) for key, name in zip(keys, names, strict=True)),

@@ -71,7 +71,7 @@ def _with_others(
         .group_by("query")
         .agg(shares.documents(document).alias(OTHERS))
     )
-    return queries.join(added, on="query", how="left", maintain_order="left")
+    return queries.join(added, on="query", how="left")
 
 
 def number_queries(
