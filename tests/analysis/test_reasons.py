@@ -533,19 +533,22 @@ def test_segments_have_the_intervals_of_a_comparison():
 # -- every way of reading
 
 
+@pytest.mark.parametrize("measure", ["ndcg@3", slow("ap")])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_lazy_frames_and_buckets_give_the_same(engine, monkeypatch):
+def test_lazy_frames_and_buckets_give_the_same(engine, measure, monkeypatch):
     before, after = random_run(23, queries=100), random_run(24, queries=100)
     qrels = {"qrels": random_qrels(23, queries=100)}
     qrels["qrels_before"] = random_qrels(24, queries=100)
-    expected = analysis.reasons(before, after, "ap", **qrels, **ZERO)
-    lazy = analysis.reasons(before.lazy(), after.lazy(), "ap", **qrels, **ZERO)
+    expected = analysis.reasons(before, after, measure, **qrels, **ZERO)
+    lazy = analysis.reasons(before.lazy(), after.lazy(), measure, **qrels, **ZERO)
     assert_frame_equal(lazy.documents.collect(engine=engine), expected.documents)
     assert_frame_equal(lazy.summary, expected.summary, abs_tol=1e-14)
     small = budget.Budget(bucket=24_000, buffers=1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
     monkeypatch.setattr(budget.Budget, "buckets", lambda self, size: 3)
-    spilled = analysis.reasons(before, after, "ap", memory_limit="1GB", **qrels, **ZERO)
+    spilled = analysis.reasons(
+        before, after, measure, memory_limit="1GB", **qrels, **ZERO
+    )
     assert_frame_equal(spilled.documents, expected.documents)
     assert_frame_equal(spilled.summary, expected.summary, abs_tol=1e-14)
 
@@ -603,10 +606,10 @@ def test_buckets_are_told_of():
 
 
 def test_streams_are_read_once():
-    expected = analysis.reasons(BEFORE, AFTER, "rr", qrels=NEW, **ZERO)
+    expected = analysis.reasons(BEFORE, AFTER, "rr@3", qrels=NEW, **ZERO)
     streams = (pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW))
     before, after, qrels = streams
-    found = analysis.reasons(before, after, "rr", qrels=qrels, **ZERO)
+    found = analysis.reasons(before, after, "rr@3", qrels=qrels, **ZERO)
     assert_frame_equal(found.documents, expected.documents)
     before, after, qrels = (
         pa.RecordBatchReader.from_stream(f) for f in (BEFORE, AFTER, NEW)
