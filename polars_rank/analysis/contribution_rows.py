@@ -182,8 +182,8 @@ def first_documents(request: Request, k: int) -> pl.LazyFrame:
         return rows.filter(pl.col("rank") <= k).select(*keys, "doc")
     score = pl.col("score")
     last = score.sort(descending=True, nulls_last=True).head(k).min().over(keys)
-    near = score.is_null() | (score >= last)
-    return rows.filter(near.fill_null(value=True)).select(*keys, "doc")
+    near = (score >= last).fill_null(value=True)  # without a score documents are last
+    return rows.filter(near).select(*keys, "doc")
 
 
 def documents_apart(request: Request) -> pl.LazyFrame:

@@ -271,6 +271,30 @@ def test_known_ranks_and_ids_of_other_types_give_the_same(measure):
     assert_frame_equal(found.summary, wanted.summary, abs_tol=1e-14)
 
 
+def test_what_no_document_adds_has_a_row():
+    """A query with nothing relevant counts as 1, and as 0 where the run lacks it."""
+    before, after = {"q1": ["a"]}, {"q1": ["a"], "q2": ["b"]}
+    qrels = {"q1": {"a": 1}, "q2": {"b": 0}}
+    options = {"no_relevant": "one", "missing": "zero"}
+    for measure in ("recall@1", "recall"):
+        found = analysis.reasons(before, after, measure, qrels=qrels, **options)
+        rows = found.documents.filter(pl.col("contribution") != 0)
+        assert rows.select("query_id", "doc_id", "contribution").rows() == [
+            ("q2", None, 1.0)
+        ]
+        assert items(found.summary, "kind")["other"] == 0.5
+
+
+def test_documents_without_a_score_rank_last():
+    rows = {"query_id": [1] * 4, "doc_id": list("abcd"), "score": [2.0, None, 3.0, 1.0]}
+    before = pl.DataFrame(rows)
+    after = before.with_columns(score=pl.col("score").fill_null(4.0))
+    options = {"qrels": {1: {"a": 1, "d": 1}}, "check": "off"}
+    found = analysis.reasons(before, after, "precision@4", **options).documents
+    ranks = found.sort("doc_id").select("baseline_rank", "rank").rows()
+    assert ranks == [(2, 3), (4, 1), (1, 2), (3, 4)]
+
+
 def test_ranks_may_begin_below_the_cutoff():
     """Then no document of the run is among the first, and the query has a value."""
     rows = {"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "rank": [1, 9, 1]}
@@ -411,6 +435,16 @@ def test_effects_are_means_over_both_orders_of_the_changes(measure):
     parts = found.documents["rank_effect"] + found.documents["label_effect"]
     assert (parts - found.documents["contribution"]).abs().max() < 1e-13
     assert {"baseline_label", "label"} <= {*found.documents.columns}
+
+
+@pytest.mark.parametrize("measure", ["precision@2", "precision"])
+def test_labels_are_those_of_both_judgments(measure):
+    """Of documents that are gone, and not relevant today, too."""
+    before, after = {"q": ["a", "b"]}, {"q": ["b", "c"]}
+    old, new = {"q": {"a": 1, "b": 1}}, {"q": {"a": 0, "b": 1}}
+    found = analysis.reasons(before, after, measure, qrels=new, qrels_before=old)
+    rows = found.documents.sort("doc_id").select("doc_id", "baseline_label", "label")
+    assert rows.rows() == [("a", 1.0, 0.0), ("b", 1.0, 1.0), ("c", None, None)]
 
 
 def test_logs_have_labels_of_their_own():
