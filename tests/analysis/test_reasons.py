@@ -288,11 +288,11 @@ def test_what_no_document_adds_has_a_row():
 def test_documents_without_a_score_rank_last():
     rows = {"query_id": [1] * 4, "doc_id": list("abcd"), "score": [2.0, None, 3.0, 1.0]}
     before = pl.DataFrame(rows)
-    after = before.with_columns(score=pl.col("score").fill_null(4.0))
+    after = before.with_columns(score=-pl.col("score"))
     options = {"qrels": {1: {"a": 1, "d": 1}}, "check": "off"}
     found = analysis.reasons(before, after, "precision@4", **options).documents
     ranks = found.sort("doc_id").select("baseline_rank", "rank").rows()
-    assert ranks == [(2, 3), (4, 1), (1, 2), (3, 4)]
+    assert ranks == [(2, 2), (4, 4), (1, 3), (3, 1)]
 
 
 def test_ranks_may_begin_below_the_cutoff():
