@@ -154,7 +154,9 @@ def to_judge(
     pool = Pool(rows, judged, names, asked, convention, grade, weight)
     found = _at_stake(pool)
     several = [] if column is None else ["systems", "reverses"]
-    order, ids = [*several[1:], "stake"], [*names.query, names.doc]
+    # Stakes of one size, of queries that are alike, can differ in the last digits.
+    stake, ids = pl.col("stake").round_sig_figs(12), [*names.query, names.doc]
+    order = [*map(pl.col, several[1:]), stake]
     found = found.sort(
         *order, *ids, descending=[True] * len(order) + [False] * len(ids)
     )

@@ -198,6 +198,18 @@ def test_queries_are_copied_only_where_documents_change_the_terms_of_others(
             analysis.to_judge(lists, measure, qrels=qrels, **options)
 
 
+def test_equal_stakes_are_in_the_order_of_ids():
+    """Queries that are alike but for the names: rank by rank, then by query."""
+    names = ["abcde", "edcba", "caebd"]
+    old = {f"q{i}": [*names[i % 3]] for i in range(40)}
+    new = {q: [*docs[3:], *docs[:3]] for q, docs in old.items()}
+    qrels = {q: {docs[0]: 3, docs[1]: 1} for q, docs in old.items()}
+    found = analysis.to_judge({"old": old, "new": new}, "ndcg@5", qrels=qrels)
+    rows = found.with_columns(pl.col("stake").round(10))
+    by = ["reverses", "stake", "query_id", "doc_id"]
+    assert rows.equals(rows.sort(by, descending=[True, True, False, False]))
+
+
 def test_choices_count_as_in_a_convention():
     """A label below rel= is at stake for nothing."""
     run, qrels = {"q": list("abcde")}, {"q": {"a": 1, "b": 2}}
