@@ -108,6 +108,14 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site, and look at it in Chromium if that is there."""
+    install(session, "docs", "pytest", "pytest-timeout", "pytest-xdist")
+    session.install("-q", "playwright", "axe-playwright-python", env=QUICK_INSTALL)
+    pytest(session, "-m", "slow", "-rs", "-n", "0", "tests/docs")
+
+
+@nox.session
 def parity(session: nox.Session) -> None:
     """Compare with the other tools that install together.
 
