@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from sphinx.cmd.build import build_main
-from web import api, measures, published
+from web import api, measures, published, tools
 
 DOCS = Path(__file__).resolve().parent
 BUILT = DOCS.parent / "build" / "docs"
@@ -38,7 +38,7 @@ def main(output: Path, processes: str = "auto") -> int:
 
 def written() -> dict[str, str]:
     """Path and text of every source."""
-    return published.pages() | measures.written() | api.pages()
+    return published.pages() | measures.written() | tools.written() | api.pages()
 
 
 if __name__ == "__main__":

@@ -30,6 +30,11 @@ SECTIONS = {  # of docs/index.md, and the page of each
     "Development": "development/index",
 }
 
+TOP = [  # what the line at the top of every page names
+    *("guide/index", "measures/index", "tools/index", "reference/index", "api/index"),
+    "development/index",
+]
+
 
 def pages() -> dict[str, str]:
     """Path and text of every page that somebody wrote."""
@@ -124,11 +129,12 @@ def is_outside(link: str) -> bool:
 def sections(found: Mapping[str, str]) -> dict[str, str]:
     """The index, and a page for each of its sections with the pages it names."""
     index = found["index.md"]
-    made = {"index.md": f"{index}\n{toctree([*SECTIONS.values(), 'api/index'])}"}
+    made = {"index.md": f"{index}\n{toctree(TOP)}"}
     for title, path in SECTIONS.items():
         _, _, rest = index.partition(f"\n## {title}\n")
         table = rest.partition("\n## ")[0].strip()
-        named = [link.partition("#")[0] for _, link, _ in LINK.findall(table)]
+        links = (link.partition("#")[0] for _, link, _ in LINK.findall(table))
+        named = [link for link in links if link.removesuffix(".md") not in TOP]
         moved = change_links(table, lambda link, at=path: relative(link, at))
         entries = [relative(name, path).removesuffix(".md") for name in named]
         made[f"{path}.md"] = f"# {title}\n\n{moved}\n\n{toctree(entries)}"

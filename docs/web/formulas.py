@@ -1,0 +1,371 @@
+r"""The formula of every measure in TeX, and what its symbols are.
+
+The words are those of the docstrings. ``$...$`` in a description is a formula, too.
+"""
+
+from __future__ import annotations
+
+SYMBOLS = {  # a short name: how it is written, and what it is
+    "a": (r"\alpha", "probability that a relevant document leaves nothing to want"),
+    "ab": (r"(a, b)", "a pair of documents"),
+    "A": (r"A_d", r"agreement at depth $d$: $X_d / d$"),
+    "b": (r"\beta", "weight of the gains"),
+    "b'": (r"\beta", "persistence: probability of going on to the next rank"),
+    "BR": (
+        r"B_i",
+        r"blended ratio at rank $i$: $(h_i + \beta G_i) / (i + \beta G^*_i)$",
+    ),
+    "c": (r"c_i", "1 if the document at rank $i$ is relevant, else 0"),
+    "C": ("C", "pairs in the same order by score and by label"),
+    "D": ("D", "pairs in opposite orders by score and by label"),
+    "disc": (
+        r"d(i)",
+        r"discount of rank $i$: $\log_2(i + 1)$ unless chosen otherwise",
+    ),
+    "f": ("f", "rank of the first relevant document"),
+    "F": ("F", "relevant documents among the first $k$"),
+    "g": (r"g_i", "gain of the document at rank $i$"),
+    "g*": (r"g^*_i", "gain of the document at rank $i$ of the ideal order"),
+    "gs": (
+        r"g_i",
+        "scaled gain at rank $i$: (grade - min_grade) / (max_grade - min_grade)",
+    ),
+    "G": (r"G_i", r"gain down to rank $i$: $g_1 + \dots + g_i$"),
+    "G*": (r"G^*_i", "gain of the first $i$ documents of the ideal order"),
+    "gam": (r"\gamma", "share of users who read on after a relevant document"),
+    "h": (r"h_i", r"relevant documents among the first $i$: $c_1 + \dots + c_i$"),
+    "i1": (r"i_{sj}", "rank of the $j$-th relevant document of subtopic $s$"),
+    "k": ("k", "cutoff; without one, the number of retrieved documents"),
+    "K": ("K", "depth: the parameter depth"),
+    "l": (r"\ell_i", "label at rank $i$"),
+    "last": ("f'", "rank of the last relevant document"),
+    "L": ("L", "the first $k$ documents by score"),
+    "L'": ("L'", "the first $k$ documents by label"),
+    "n": ("n", "number of documents in the list"),
+    "N": ("N", "number of documents that were judged not relevant"),
+    "p": ("p", "persistence: probability of going on to the next rank"),
+    "P": ("P", "precision"),
+    "q": (r"q_i", "probability that the document at rank $i$ satisfies the user"),
+    "Rec": ("Q", "recall"),
+    "R": ("R", "number of relevant documents, retrieved or not"),
+    "s": (r"s_i", "score at rank $i$"),
+    "S": ("S", "number of subtopics that have a relevant document"),
+    "table": (
+        r"T_+, F_+, F_-, T_-",
+        "documents that are relevant and in the first $k$, not relevant and in it, "
+        "relevant and not in it, neither",
+    ),
+    "T": ("T", "gain that the user aims for"),
+    "u": (r"u_i", "1 if the document at rank $i$ is unjudged, else 0"),
+    "v": (r"v_i", "1 if the document at rank $i$ is judged, else 0"),
+    "w": (r"W_i", "weight of rank $i$: how likely the user gets there"),
+    "X": (r"X_d", "documents that the first $d$ of both rankings have in common"),
+}
+USER = r"\frac{\sum_i W_i g_i}{\sum_i W_i}, \qquad "
+GREEDY = r"value of the greedy ideal order"
+TAU = "C D n"
+PAIR = r"\frac{1}{|P|} \sum_{(a, b) \in P} "
+
+FORMULAS = {  # TeX, and the symbols in it
+    # gain
+    "cg": (r"\sum_{i=1}^{k} g_i", "g k"),
+    "dcg": (r"\sum_{i=1}^{k} \frac{g_i}{d(i)}", "g disc k"),
+    "ndcg": (
+        r"\frac{\sum_{i=1}^{k} g_i / d(i)}{\sum_{i=1}^{k} g^*_i / d(i)}",
+        "g g* disc k",
+    ),
+    "average_ndcg": (
+        r"\frac{1}{R} \sum_{i \,:\, g_i > 0} \mathrm{ndcg@}i",
+        "g R",
+    ),
+    "r_ndcg": (
+        r"\frac{1}{m} \sum_{j=1}^{m} \mathrm{ndcg@}i_j, \qquad"
+        r" g^*_{i_j} > g^*_{i_j + 1}",
+        "g*",
+    ),
+    "g_measure": (
+        r"\frac{1}{\sum_i g^*_i} \sum_i \frac{g_i}{\log_2(2 + G^*_i - G_i)}",
+        "g g* G G*",
+    ),
+    "binary_g_measure": (
+        r"\frac{1}{R} \sum_{i=1}^{n} \frac{c_i}{\log_2(2 + i - h_i)}",
+        "c h n R",
+    ),
+    # binary
+    "accuracy": (r"[\, h_k > 0 \,]", "h k"),
+    "precision": (r"\frac{h_k}{k}", "h k"),
+    "recall": (r"\frac{h_k}{R}", "h k R"),
+    "full_recall": (r"[\, h_k = R \,]", "h k R"),
+    "f1": (r"\frac{2 h_k}{k + R}", "h k R"),
+    "f_measure": (
+        r"\frac{(x + 1) \, h_k}{k + x R}, \qquad x = \beta^2",
+        "h k R",
+    ),
+    "ap": (r"\frac{1}{R} \sum_{i=1}^{k} c_i \, \frac{h_i}{i}", "c h k R"),
+    "rr": (r"\frac{1}{f} \quad \text{if } f \le k, \text{ else } 0", "f k"),
+    "gm_ap": (
+        r"\log \max\left(\mathrm{ap}, 10^{-5}\right)",
+        "",
+    ),
+    "yaap": (
+        r"\log \frac{1 + x}{1 + R - x}, \qquad x = \sum_{i=1}^{n} c_i \frac{h_i}{i}",
+        "c h n R",
+    ),
+    "set_ap": (r"P \, Q = \frac{h_n}{n} \cdot \frac{h_n}{R}", "P Rec h n R"),
+    # blended
+    "q_measure": (
+        r"\frac{1}{\min(k, R)} \sum_{i=1}^{k} c_i B_i",
+        "BR c h G G* b k R",
+    ),
+    "ncu_gu": (
+        r"\frac{\sum_i c_i \, \mathrm{stop}_i \, B_i}{\sum_{j=1}^{R} \mathrm{stop}_j}",
+        "BR c h G G* b R",
+    ),
+    "ncu_rb": (
+        r"\frac{\sum_i c_i \, \gamma^{h_i - 1} B_i}{\sum_{j=1}^{R} \gamma^{j - 1}}",
+        "BR c h G G* gam b R",
+    ),
+    "o_measure": (r"B_f", "BR h G G* b f"),
+    "p_measure": (
+        r"B_m, \qquad m = \min \{ i : g_i = \max_j g_j \}",
+        "BR h g G G* b",
+    ),
+    "p_plus": (
+        r"\frac{1}{h_m} \sum_{i=1}^{m} c_i B_i, \qquad"
+        r" m = \min \{ i : g_i = \max_j g_j \}",
+        "BR c h g G G* b",
+    ),
+    # user models
+    "sdcg": (
+        r"\frac{\sum_{i=1}^{k} g_i / \log_2(i + 1)}{\sum_{i=1}^{k} 1 / \log_2(i + 1)}",
+        "gs k",
+    ),
+    "insq": (
+        USER + r"W_i = \left(\frac{2T}{i + 2T - 1}\right)^2, \; i \le K",
+        "gs w T K",
+    ),
+    "inst": (
+        USER + r"\frac{W_{i+1}}{W_i} = \left(\frac{i + 2T - G_i - 1}"
+        r"{i + 2T - G_i}\right)^2, \; i \le K",
+        "gs G w T K",
+    ),
+    "nerr8": (USER + r"W_{i+1} = W_i (1 - g_i), \; i < k", "gs w k"),
+    "nerr9": (USER + r"W_{i+1} = W_i (1 - g_i) \frac{i}{i + 1}, \; i < k", "gs w k"),
+    "nerr10": (USER + r"W_{i+1} = W_i (1 - g_i) \, p, \; i < K", "gs w p K"),
+    "nerr11": (
+        USER + r"W_{i+1} = W_i (1 - g_i) \left(\frac{i + 2T - 1}{i + 2T}\right)^2,"
+        r" \; i < K",
+        "gs w T K",
+    ),
+    "bpm": (
+        r"\frac{G_m}{m}, \qquad m = \min \{ i : G_i \ge T \text{ or } i = k \}",
+        "gs G T k",
+    ),
+    "bpm_dynamic": (
+        r"\frac{G_m}{m}, \qquad m = \min \{ i : G_i \ge T + h_b \delta_i"
+        r" \text{ or } i \ge k + h_c \delta_i \}, \qquad"
+        r" \delta_i = \sum_{j < i} (g_j - \mathrm{median})",
+        "gs G T k",
+    ),
+    # cascade
+    "err": (
+        r"\sum_{i=1}^{k} \frac{q_i}{i} \prod_{j < i} (1 - q_j), \qquad"
+        r" q_i = \frac{2^{\ell_i} - 1}{2^{\mathrm{max\_grade}}}",
+        "q l k",
+    ),
+    "nerr": (
+        r"\frac{\sum_{i=1}^{k} \frac{q_i}{i} \prod_{j < i} (1 - q_j)}"
+        r"{\sum_{i=1}^{k} \frac{q^*_i}{i} \prod_{j < i} (1 - q^*_j)}",
+        "q k",
+    ),
+    "pfound": (
+        r"\sum_{i=1}^{k} \mathrm{decay}^{\, i - 1} q_i \prod_{j < i} (1 - q_j), \qquad"
+        r" q_i = \frac{\ell_i}{\mathrm{max\_grade}}",
+        "q l k",
+    ),
+    # clicks
+    "first_click": (r"\min \{ i : c_i = 1 \}", "c"),
+    "last_click": (r"\max \{ i : c_i = 1 \}", "c"),
+    "mean_click": (r"\frac{\sum_i c_i \, i}{\sum_i c_i}", "c"),
+    "mean_rr": (r"\frac{\sum_i c_i / i}{\sum_i c_i}", "c"),
+    "p_skip": (r"\frac{f' - h_{f'}}{f'}", "last h"),
+    # confusion
+    "hits": (r"h_k = \sum_{i=1}^{k} c_i", "c h k"),
+    "fall_out": (r"\frac{F_+}{F_+ + T_-}", "table"),
+    "binary_accuracy": (r"\frac{T_+ + T_-}{T_+ + F_+ + F_- + T_-}", "table"),
+    "mcc": (
+        r"\frac{T_+ T_- - F_+ F_-}"
+        r"{\sqrt{(T_+ + F_+)(T_+ + F_-)(T_- + F_+)(T_- + F_-)}}",
+        "table",
+    ),
+    "mean_label": (r"\frac{\sum_{i=1}^{k} v_i \, \ell_i}{\sum_{i=1}^{k} v_i}", "v l k"),
+    "arp": (r"\frac{\sum_i g_i \, i}{\sum_i g_i}", "g"),
+    # correlation
+    "kendall_distance": (r"\frac{D}{n (n - 1) / 2}", "D n"),
+    "kendall_tau": (
+        r"\frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}, \qquad n_0 = \frac{n(n - 1)}{2}",
+        TAU,
+    ),
+    "tau_ap": (
+        r"\frac{2}{n - 1} \sum_{i=2}^{n} \frac{C(i)}{i - 1} - 1, \qquad"
+        r" C(i) = |\{ j < i : \ell_j > \ell_i \}|",
+        "l n",
+    ),
+    "weighted_tau": (
+        r"\frac{\sum_{(a, b)} (w_a + w_b) \, \mathrm{sgn}(s_a - s_b) \,"
+        r" \mathrm{sgn}(\ell_a - \ell_b)}"
+        r"{\sqrt{\sum_{(a, b)} (w_a + w_b) \, \mathrm{sgn}^2(s_a - s_b)}"
+        r" \sqrt{\sum_{(a, b)} (w_a + w_b) \, \mathrm{sgn}^2(\ell_a - \ell_b)}}",
+        "ab s l",
+    ),
+    "spearman": (
+        r"\frac{\sum_i (r_i - \bar r)(t_i - \bar t)}"
+        r"{\sqrt{\sum_i (r_i - \bar r)^2 \sum_i (t_i - \bar t)^2}}, \qquad"
+        r" r_i = \mathrm{rank}(s_i), \; t_i = \mathrm{rank}(\ell_i)",
+        "s l",
+    ),
+    "pearson": (
+        r"\frac{\sum_i (s_i - \bar s)(\ell_i - \bar \ell)}"
+        r"{\sqrt{\sum_i (s_i - \bar s)^2 \sum_i (\ell_i - \bar \ell)^2}}",
+        "s l",
+    ),
+    # counts, of one query; they are summed over queries
+    "num_q": (r"1", ""),
+    "num_ret": (r"n", "n"),
+    "num_rel": (r"R", "R"),
+    "num_rel_ret": (r"h_n = \sum_{i=1}^{n} c_i", "c h n"),
+    "num_nonrel_judged_ret": (r"\sum_{i=1}^{n} v_i (1 - c_i)", "v c n"),
+    "utility": (
+        r"\mathrm{tp} \, T_+ + \mathrm{fp} \, F_+ + \mathrm{fn} \, F_-"
+        r" + \mathrm{tn} \, T_-",
+        "table",
+    ),
+    # incomplete
+    "bpref": (
+        r"\frac{1}{R} \sum_{i=1}^{n} c_i"
+        r" \left(1 - \frac{\min(m_i, R)}{\min(N, R)}\right), \qquad"
+        r" m_i = \sum_{j < i} v_j (1 - c_j)",
+        "c v n N R",
+    ),
+    "gm_bpref": (r"\log \max\left(\mathrm{bpref}, 10^{-5}\right)", ""),
+    "inf_ap": (
+        r"\frac{1}{R} \sum_{i=1}^{n} c_i \, \frac{1 + m_i \, p_i}{i}, \qquad"
+        r" p_i = \frac{\mathrm{rel}_i + \epsilon}"
+        r"{\mathrm{rel}_i + \mathrm{nonrel}_i + 2 \epsilon}",
+        "c n R",
+    ),
+    "judged": (r"\frac{1}{\min(k, n)} \sum_{i=1}^{k} v_i", "v k n"),
+    "unjudged": (r"\frac{1}{k} \sum_{i=1}^{k} u_i", "u k"),
+    "hole": (r"\frac{1}{k} \sum_{i=1}^{k} u_i", "u k"),
+    # losses
+    "squared_error": (
+        r"\frac{\sum_{i=1}^{k} v_i (s_i - \ell_i)^2}{\sum_{i=1}^{k} v_i}",
+        "v s l k",
+    ),
+    "hinge": (
+        PAIR + r"\max(0, 1 - (s_a - s_b)), \qquad P = \{ (a, b) : \ell_a > \ell_b \}",
+        "ab s l",
+    ),
+    "listmle": (
+        r"\sum_{i=1}^{k} \left( \log \sum_{j=i}^{n} e^{s_{\pi(j)}}"
+        r" - s_{\pi(i)} \right), \qquad"
+        r" \ell_{\pi(1)} \ge \ell_{\pi(2)} \ge \dots",
+        "s l k n",
+    ),
+    # overlap
+    "rbo": (r"\frac{1 - p}{p} \sum_{d=1}^{\infty} p^d A_d", "A X p"),
+    "compat": (
+        r"\frac{\sum_d p^{d - 1} X_d / d}{\sum_d p^{d - 1} X^*_d / d}",
+        "X p",
+    ),
+    "overlap": (r"\frac{|L \cap L'|}{k}", "L L' k"),
+    "jaccard": (r"\frac{|L \cap L'|}{|L \cup L'|}", "L L'"),
+    # pairs
+    "auc": (
+        PAIR + r"\left( [s_a > s_b] + \tfrac{1}{2} [s_a = s_b] \right), \qquad"
+        r" P = \{ (a, b) : c_a = 1, c_b = 0 \}",
+        "ab s c",
+    ),
+    "relevant_above": (
+        r"1 - \frac{\sum_{i=1}^{k} c_i (i - h_i)}{F (n - F)}",
+        "c h k n F",
+    ),
+    "partial_auc": (
+        r"\frac{1}{k R} \sum_{i=1}^{n} c_i \max(0, k - (i - h_i))",
+        "c h k n R",
+    ),
+    "pair_accuracy": (
+        PAIR + r"\left( [s_a > s_b] + \mathrm{tied\_score} \, [s_a = s_b] \right),"
+        r" \qquad P = \{ (a, b) : \ell_a > \ell_b \}",
+        "ab s l",
+    ),
+    "opa": (
+        PAIR + r"[s_a > s_b], \qquad P = \{ (a, b) : \ell_a > \ell_b \}",
+        "ab s l",
+    ),
+    "ranking_loss": (
+        PAIR + r"[s_a \le s_b], \qquad P = \{ (a, b) : c_a = 1, c_b = 0 \}",
+        "ab s c",
+    ),
+    "lrap": (
+        r"\frac{1}{R} \sum_{i=1}^{n} c_i \, \frac{|\{ j : c_j = 1, s_j \ge s_i \}|}"
+        r"{|\{ j : s_j \ge s_i \}|}",
+        "c s n R",
+    ),
+    "coverage_error": (
+        r"|\{ j : s_j \ge \min_{i \,:\, c_i = 1} s_i \}|",
+        "c s",
+    ),
+    # persistence
+    "rbp": (r"(1 - p) \sum_{i=1}^{k} p^{i - 1} \frac{g_i}{\mathrm{scale}}", "g p k"),
+    "rbp_residual": (
+        r"(1 - p) \sum_{i=1}^{k} p^{i - 1} u_i + p^{\min(k, n)}",
+        "u p k n",
+    ),
+    # levels of recall
+    "r_precision": (r"\frac{h_R}{R}", "h R"),
+    "interpolated_precision": (
+        r"\max \left\{ \frac{h_i}{i} : h_i \ge \mathrm{recall} \cdot R \right\}",
+        "h R",
+    ),
+    "eleven_point_ap": (
+        r"\frac{1}{11} \sum_{j=0}^{10} \max"
+        r" \left\{ \frac{h_i}{i} : h_i \ge \tfrac{j}{10} R \right\}",
+        "h R",
+    ),
+    # subtopics
+    "alpha_dcg": (
+        r"\sum_{s} \sum_{j \,:\, i_{sj} \le k}"
+        r" \frac{(1 - \alpha)^{j - 1}}{\log_2(i_{sj} + 1)}",
+        "i1 a k",
+    ),
+    "alpha_ndcg": (
+        rf"\frac{{\mathrm{{alpha\_dcg}}}}{{\text{{{GREEDY}}}}}",
+        "",
+    ),
+    "err_ia": (
+        r"\frac{1}{S} \sum_{s} \sum_{j \,:\, i_{sj} \le k}"
+        r" \frac{(1 - \alpha)^{j - 1}}{i_{sj}}",
+        "i1 a k S",
+    ),
+    "nerr_ia": (rf"\frac{{\mathrm{{err\_ia}}}}{{\text{{{GREEDY}}}}}", ""),
+    "nrbp": (
+        r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{s} \sum_{j}"
+        r" (1 - \alpha)^{j - 1} \beta^{\, i_{sj} - 1}",
+        "i1 a b' S",
+    ),
+    "nnrbp": (rf"\frac{{\mathrm{{nrbp}}}}{{\text{{{GREEDY}}}}}", ""),
+    "p_ia": (
+        r"\frac{1}{S} \sum_{s} \frac{|\{ j : i_{sj} \le k \}|}{k}",
+        "i1 k S",
+    ),
+    "ap_ia": (
+        r"\frac{1}{S} \sum_{s} \frac{1}{R_s} \sum_{j \,:\, i_{sj} \le k}"
+        r" \frac{j}{i_{sj}}",
+        "i1 k S",
+    ),
+    "st_recall": (
+        r"\frac{|\{ s : i_{s1} \le k \}|}{S}",
+        "i1 k S",
+    ),
+}

@@ -1,0 +1,121 @@
+"""A page for each tool whose convention has a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pages
+from web import measures, published, sample
+
+from polars_rank.conventions.choices import CHOICES, sentence
+from polars_rank.conventions.tool import Tool
+from polars_rank.conventions.tools import TOOLS
+
+GUIDES = {  # pages about a tool besides
+    "lightgbm": "../loops/lightgbm.md",
+    "xgboost": "../loops/xgboost.md",
+    "catboost": "../loops/catboost.md",
+    "mlflow": "../loops/mlflow.md",
+    "sentence_transformers": "../loops/sentence-transformers.md",
+    "spark": "../guide/spark.md",
+}
+COMING = pages.DOCS / "guide" / "coming-from.md"
+
+
+def written() -> dict[str, str]:
+    """Path and text of every page below ``tools/``."""
+    made = {f"tools/{name}.md": "\n\n".join(page(t)) for name, t in TOOLS.items()}
+    rows = [
+        f"| [{tool.name}]({name}.md) | {pages.cell(tool.follows)} |"
+        for name, tool in TOOLS.items()
+    ]
+    made["tools/index.md"] = (
+        "# You come from ...\n\nWhat each tool computes, what its measures are called "
+        "here, and how far the values of both are apart.\n\n"
+        + pages.table("tool", "in a few words", rows)
+        + "\n\n"
+        + published.toctree([f"{t.name} <{name}>" for name, t in TOOLS.items()])
+    )
+    return made
+
+
+def page(tool: Tool) -> Iterator[str]:
+    """What a tool computes, and how to get its numbers here."""
+    name = tool.convention.name
+    yield f"# You come from {tool.name}"
+    yield (
+        f'`convention="{name}"` computes what it does: {tool.follows}.\n'
+        "[Conventions](../conventions.md) explains every choice."
+    )
+    if tool.besides:
+        yield f"**What no choice says.** {tool.besides}"
+    if name in GUIDES:
+        yield f"[How it works together with this library]({GUIDES[name]})."
+    yield from beside(tool)
+    yield from names(tool)
+    yield from choices(tool)
+    yield from agreement(tool)
+
+
+def beside(tool: Tool) -> Iterator[str]:
+    """Where its code is beside ours."""
+    for heading in re.findall(r"^## (.*)$", COMING.read_text(encoding="utf-8"), re.M):
+        if any(w in tool.name for w in re.split(r", | and ", heading)):
+            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            yield (
+                f"[Its code beside this library's](../guide/coming-from.md#{anchor}): "
+                "both were run."
+            )
+
+
+def names(tool: Tool) -> Iterator[str]:
+    """Its measures, ours, and the values on one list under both conventions."""
+    rows = []
+    for own, theirs in tool.equal.items():
+        value = measures.number(sample.value(own, convention=tool.convention))
+        usual = measures.number(sample.value(own))
+        rows.append(
+            f"| `{theirs}` | [`{own}`](../measures/{own}.md) | {value} | {usual} |"
+        )
+    heads = "there", "here", "as it computes", "as trec_eval computes"
+    yield "## Its measures\n\n" + sample.IN_WORDS
+    yield f"```pycon\n{sample.LIST}\n```"
+    first = next(iter(tool.equal))
+    name = tool.convention.name
+    yield (
+        "The values of the table, such as\n"
+        f'`pr.evaluate(run, "{first}", qrels=qrels, convention="{name}")`:\n\n'
+        + pages.table(*heads, rows)
+    )
+
+
+def choices(tool: Tool) -> Iterator[str]:
+    """Every choice of the convention in words."""
+    usual, rows = pages.default(), []
+    for choice in CHOICES:
+        value = getattr(tool.convention, choice)
+        mark = "" if value == getattr(usual, choice) else "differs"
+        meaning = pages.cell(sentence(choice, value) or "")
+        rows.append(f"| `{choice}` | {pages.code(value)} | {meaning} | {mark} |")
+    for metric, choice, value in tool.convention.exceptions:
+        words = f"of [`{metric}`](../measures/{metric}.md) alone"
+        rows.append(f"| `{choice}` | {pages.code(value)} | {words} | differs |")
+    yield "## Its choices\n\n" + pages.table(
+        "choice", "value", "what it means", "from the default", rows
+    )
+
+
+def agreement(tool: Tool) -> Iterator[str]:
+    """What was compared with the tool itself."""
+    rows = [
+        f"| {pages.cell(line['measure'])} | {measures.compared(line)} "
+        f"| {line['version']} |"
+        for line in measures.parity()
+        if line["tool"] == tool.name
+    ]
+    if rows:
+        yield "## Agreement\n\nOn the same lists ([how it was measured](../parity.md)):"
+        yield pages.table(
+            "measure", "values compared", "largest difference", "version", rows
+        )

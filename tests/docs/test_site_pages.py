@@ -1,0 +1,108 @@
+"""The pages of measures and tools: complete, and with numbers that loops confirm."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import sys
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from polars_rank.conventions.tools import TOOLS
+from polars_rank.metrics import METRICS
+
+DOCS = Path(__file__).parents[2] / "docs"
+SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
+GRADES = {"a": 3, "b": 0, "c": 0, "d": 2, "e": 1}  # c is not judged
+IDEAL = [3, 2, 1, 1]  # f, of grade 1, was not retrieved
+
+
+@pytest.fixture(scope="module")
+def web():
+    """The modules that write the pages."""
+    sys.path.insert(0, str(DOCS))
+    names = ("formulas", "measures", "sample", "tools")
+    yield {name: importlib.import_module(f"web.{name}") for name in names}
+    sys.path.remove(str(DOCS))
+
+
+def dcg(grades, gain=float):
+    return sum(gain(g) / log2(i + 1) for i, g in enumerate(grades, 1))
+
+
+def test_every_measure_has_a_formula_whose_symbols_are_explained(web):
+    formulas, symbols = web["formulas"].FORMULAS, web["formulas"].SYMBOLS
+    assert formulas.keys() == METRICS.keys()
+    used = {s for _, said in formulas.values() for s in said.split()}
+    assert used == symbols.keys()
+
+
+def test_every_formula_can_be_shown(web):
+    convert = pytest.importorskip("latex2mathml.converter").convert
+    for tex, _ in web["formulas"].FORMULAS.values():
+        assert "<math" in convert(tex)
+
+
+@pytest.mark.parametrize(
+    ("tool", "order", "ideal", "gain"),
+    [
+        ("trec_eval", "abdce", IDEAL, float),
+        ("ranx", "abcde", IDEAL, float),
+        ("gdeval", "abdce", IDEAL, lambda g: 2**g - 1),
+        ("lightgbm", "abcde", [3, 2, 1], lambda g: 2**g - 1),
+        ("recommenders", "abcde", IDEAL, lambda g: float(g > 0)),
+    ],
+)
+def test_the_ndcg_of_a_tool(web, tool, order, ideal, gain):
+    expected = dcg([GRADES[doc] for doc in order], gain) / dcg(ideal, gain)
+    value = web["sample"].value("ndcg", convention=tool)
+    assert value == pytest.approx(expected, abs=1e-12)
+    rows = "\n".join(web["measures"].differs(METRICS["ndcg"])).splitlines()
+    row = next(row for row in rows if f"(../tools/{tool}.md)" in row)
+    assert f"| {expected:.4f}".rstrip("0") in row
+    assert ("`gain=" in row) == (gain is not float)
+    assert ("`ties=" in row) == (order != "abdce")
+    assert ("`judgments=" in row) == (ideal != IDEAL)
+
+
+def test_a_relevant_document_on_its_way_down(web):
+    values, ranks = web["sample"].on_its_way_down(), range(1, 11)
+    assert values["ndcg"] == pytest.approx([1 / log2(i + 1) for i in ranks])
+    assert values["ap"] == pytest.approx([1 / i for i in ranks])
+    assert values["q_measure"] == pytest.approx([(1 + 4) / (i + 4) for i in ranks])
+    assert values["first_click"] == list(ranks)
+
+
+@pytest.mark.slow
+def test_every_page_has_its_parts(web):
+    written = web["measures"].written()
+    for name in METRICS:
+        text = written[f"measures/{name}.md"]
+        for part in ("## Formula", "## Facts", "## Example", "**Undefined", "**Source"):
+            assert part in text, (name, part)
+        assert SESSION.search(text), name
+    drawn = [name for name in METRICS if "<svg" in written[f"measures/{name}.md"]]
+    assert {"ndcg", "ap", "rr", "err", "rbp", "auc"} <= set(drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METRICS)
+def test_the_example_of_a_page_prints_what_it_shows(web, name):
+    text = "\n\n".join(web["measures"].page(METRICS[name]))
+    example = SESSION.search(text)[1]
+    test = doctest.DocTestParser().get_doctest(example, {}, name, None, 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=report.append)
+    assert result.attempted
+    assert not result.failed, "".join(report)
+
+
+@pytest.mark.slow
+def test_every_tool_has_a_page_with_all_its_measures(web):
+    written = web["tools"].written()
+    for name, tool in TOOLS.items():
+        for theirs in tool.equal.values():
+            assert f"`{theirs}`" in written[f"tools/{name}.md"]
