@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
+from polars_rank.conventions.tools import TOOLS
+
 DOCS = Path(__file__).resolve().parents[1]
 HOUSE = DOCS.parent
 MEASURES = DOCS / "measures"
@@ -22,6 +24,7 @@ BESIDES = {  # pages outside of docs/, and what they are on the site
     "README.md": "index.md",
 }
 LINK = re.compile(r"(?<!`)(!?\[[^\]]*\]\()([^)\s]+)(\))")
+TABLE = "conventions.md#the-tools"
 FAMILY = re.compile(r"^measures/(\w+)\.md(?:#(\w+))?$")
 CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 SECTIONS = {  # of docs/index.md, and the page of each
@@ -31,8 +34,8 @@ SECTIONS = {  # of docs/index.md, and the page of each
 }
 
 TOP = [  # what the line at the top of every page names
-    *("guide/index", "measures/index", "tools/index", "reference/index", "api/index"),
-    "development/index",
+    *("guide/index", "questions", "measures/index", "tools/index", "reference/index"),
+    *("api/index", "development/index"),
 ]
 
 
@@ -76,7 +79,14 @@ def copy_pictures(sources: Path) -> None:
 
 
 def linked(text: str, file: Path, path: str) -> str:
-    """The text of a file with every relative link as its page needs it."""
+    """The text of a file with every relative link as its page needs it.
+
+    A link to the table of tools whose words are a tool's name leads to its page.
+    """
+    for name, tool in TOOLS.items():
+        text = text.replace(
+            f"[{tool.name}]({TABLE})", f"[{tool.name}](tools/{name}.md)"
+        )
     return change_links(text, lambda link: target(link, file, path))
 
 
