@@ -42,6 +42,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"polars_rank {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False

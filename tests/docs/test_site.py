@@ -6,9 +6,6 @@ import importlib
 import os
 import pkgutil
 import re
-import subprocess
-import sys
-import time
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,9 +17,8 @@ import pytest
 import polars_rank
 from polars_rank.metrics import METRICS
 
-pytestmark = pytest.mark.slow
 HOUSE = Path(__file__).parents[2]
-TWO_MINUTES = 120
+pytestmark = pytest.mark.slow
 
 
 class Page(HTMLParser):
@@ -44,24 +40,6 @@ class Page(HTMLParser):
             self.links.append(given["href"])
         elif tag in ("link", "script", "img", "source", "iframe"):
             self.asked += [given[n] for n in ("href", "src", "srcset") if n in given]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The site, built by the command that a contributor runs."""
-    for module in ("sphinx", "numpydoc", "myst_parser", "pydata_sphinx_theme"):
-        pytest.importorskip(module, reason="the extra docs is not installed")
-    output = tmp_path_factory.mktemp("docs")
-    before = os.times()
-    start = time.monotonic()
-    command = [sys.executable, str(HOUSE / "docs" / "build.py"), "--output", output]
-    done = subprocess.run(command, capture_output=True, text=True)
-    after = os.times()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "WARNING" not in done.stderr
-    used = after.children_user - before.children_user
-    assert min(used, time.monotonic() - start) < TWO_MINUTES
-    return output / "site"
 
 
 @pytest.fixture(scope="module")
