@@ -58,6 +58,7 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_sidebars = {"questions": []}  # no page lies below it
 html_context = {"default_mode": "auto"}
 
 

@@ -93,7 +93,7 @@ def run_lines(listed: str, calls: list[str]) -> str:
             warnings.simplefilter("ignore")
             found = eval(line, dict(made))
         text += f">>> {line}\n{found!r}\n"
-    return f"```pycon\n{text}\n```"
+    return f"```pycon\n{text}```"
 
 
 @cache

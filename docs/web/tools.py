@@ -80,7 +80,7 @@ def names(tool: Tool) -> Iterator[str]:
         )
     heads = "there", "here", "as it computes", "as trec_eval computes"
     yield "## Its measures\n\n" + sample.IN_WORDS
-    yield f"```pycon\n{sample.LIST}\n```"
+    yield f"```pycon\n{sample.LIST}```"
     first = next(iter(tool.equal))
     name = tool.convention.name
     yield (

@@ -106,3 +106,21 @@ def test_every_tool_has_a_page_with_all_its_measures(web):
     for name, tool in TOOLS.items():
         for theirs in tool.equal.values():
             assert f"`{theirs}`" in written[f"tools/{name}.md"]
+
+
+def test_questions_are_short_and_lead_on():
+    questions = (DOCS / "questions.md").read_text().split("\n### ")[1:]
+    assert len(questions) >= 40
+    for text in questions:
+        (session,) = SESSION.findall(text)
+        lines = re.findall(r"^(?:>>>|\.\.\.) ", session, re.MULTILINE)
+        assert len(lines) <= 6, text.partition("\n")[0]
+        assert "](" in text, text.partition("\n")[0]
+
+
+def test_the_readme_and_the_first_page_say_the_same():
+    readme, index = (
+        path.read_text().split("\n\n")[1]
+        for path in (DOCS.parent / "README.md", DOCS / "index.md")
+    )
+    assert readme == index
