@@ -61,7 +61,7 @@ def page(tool: Tool) -> Iterator[str]:
 def beside(tool: Tool) -> Iterator[str]:
     """Where its code is beside ours."""
     for heading in re.findall(r"^## (.*)$", COMING.read_text(encoding="utf-8"), re.M):
-        if any(w in tool.name for w in re.split(r", | and ", heading)):
+        if any(word in tool.name for word in re.split(r", | and ", heading)):
             anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
             yield (
                 f"[Its code beside this library's](../guide/coming-from.md#{anchor}): "

@@ -34,5 +34,5 @@ def test_both_sides_of_a_section(tool):
 
 
 def test_most_sections_are_run():
-    assert len(TOOLS) >= 8
-    assert len(SECTIONS) == 11
+    assert len(TOOLS) >= 14
+    assert len(SECTIONS) == 18
