@@ -60,13 +60,13 @@ def page(tool: Tool) -> Iterator[str]:
 
 def beside(tool: Tool) -> Iterator[str]:
     """Where its code is beside ours."""
-    for heading in re.findall(r"^## (.*)$", COMING.read_text(encoding="utf-8"), re.M):
-        if any(word in tool.name for word in re.split(r", | and ", heading)):
+    for section in COMING.read_text(encoding="utf-8").split("\n## ")[1:]:
+        heading, _, text = section.partition("\n")
+        named = any(word in tool.name for word in re.split(r", | and ", heading))
+        if named and "```python" in text:
             anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-            yield (
-                f"[Its code beside this library's](../guide/coming-from.md#{anchor}): "
-                "both were run."
-            )
+            link = f"../guide/coming-from.md#{anchor}"
+            yield f"[Its code beside this library's, on one list]({link})."
 
 
 def names(tool: Tool) -> Iterator[str]:
