@@ -222,8 +222,8 @@ def sampled_state(
     Returns
     -------
     A frame like ``log``, a row for each segment, measure (``sampled``; ``thinned``, if
-    there are probabilities) and group of users: lists of ``negatives``, ``above`` and
-    ``counts``; ``definition``, all that can change a value; and ``digests``, eight
+    there are probabilities) and ``group`` of users: lists of ``negatives``, ``above``
+    and ``counts``; ``definition``, all that can change a value; and ``digests``, eight
     bytes as text, of the content. To be kept in Parquet or Arrow files.
 
     Examples
