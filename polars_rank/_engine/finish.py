@@ -31,15 +31,9 @@ from polars_rank.core.distribution import (
     is_of_distribution,
     needs_counts,
 )
-from polars_rank.core.recommended_items import RecommendedItems
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.core.state import hashed
-from polars_rank.measures.measure import (
-    Custom,
-    Measure,
-    is_of_catalog,
-    recommended_items,
-)
+from polars_rank.measures.measure import Custom, Measure
 
 AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 
@@ -162,8 +156,7 @@ class Aggregation(NamedTuple):
         def aggregate(measure: Measure | Custom) -> Aggregate:
             own = plain(measure)
             inner = own.aggregate if isinstance(own, NullIfAny) else own
-            without = GeometricMean | RecommendedItems  # of logarithms; of no values
-            if not beside or isinstance(inner, without):
+            if not beside or isinstance(inner, GeometricMean):  # of logarithms
                 return own
             high = isinstance(measure, Measure) and (
                 measure.definition.better == "lower"
@@ -173,8 +166,6 @@ class Aggregation(NamedTuple):
         def plain(measure: Measure | Custom) -> Aggregate:
             if isinstance(measure, Custom):
                 return mean(weighted, few)
-            if is_of_catalog(measure):
-                return recommended_items(measure)
             metric = measure.definition
             kind = AGGREGATES.get(metric.aggregate, mean)
             aggregate = kind(weighted, few)

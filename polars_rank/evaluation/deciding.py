@@ -8,9 +8,7 @@ from typing import Any
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.evaluation.evaluate import evaluate
 
-FRAMES = (
-    "frame", "measures", "qrels", "queries", "segments", "history", "items",
-)  # fmt: skip
+FRAMES = ("frame", "measures", "qrels", "queries", "segments")
 OPTIONS: dict[str, Any] = {
     name: parameter.default
     for name, parameter in signature(evaluate).parameters.items()

@@ -9,7 +9,6 @@ from polars_rank.metrics import (
     blended,
     bpm,
     cascade,
-    catalog,
     clicks,
     confusion,
     correlation,
@@ -21,7 +20,6 @@ from polars_rank.metrics import (
     pairwise,
     persistence,
     recall_levels,
-    recommendation,
     subtopic,
     user_models,
 )
@@ -34,7 +32,6 @@ __all__ = [
     "blended",
     "bpm",
     "cascade",
-    "catalog",
     "clicks",
     "confusion",
     "correlation",
@@ -48,7 +45,6 @@ __all__ = [
     "pairwise",
     "persistence",
     "recall_levels",
-    "recommendation",
     "subtopic",
     "user_models",
 ]
