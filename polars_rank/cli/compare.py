@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal, TypeAlias
-from warnings import catch_warnings, simplefilter
 
 import polars as pl
 
 import polars_rank
-from polars_rank import analysis
 from polars_rank.cli.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import (
@@ -35,7 +33,7 @@ from polars_rank.cli.show import (
     written,
 )
 from polars_rank.cli.values import values_of
-from polars_rank.cli.why import largest_parts, shown
+from polars_rank.cli.why import parts_of, shown
 from polars_rank.cli.words import emit
 from polars_rank.comparison.result import Comparison
 from polars_rank.report.table import Shown, Table
@@ -139,15 +137,7 @@ def _parts(
     bases = options.get("baseline") or [next(iter(runs))]
     for measure, base in product(measures, bases):
         others = {name: run for name, run in runs.items() if name != base}
-        try:
-            with catch_warnings():
-                simplefilter("ignore")  # they were shown when runs were evaluated
-                yield largest_parts(
-                    analysis.reasons(runs[base], others, measure, **given)
-                )
-        except ValueError as error:
-            reason = str(error).rstrip(".")
-            yield f"The parts of the difference in {measure} are not shown: {reason}."
+        yield parts_of(runs[base], others, measure, given)
 
 
 def _show(

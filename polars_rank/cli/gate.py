@@ -11,14 +11,19 @@ from warnings import catch_warnings, simplefilter
 import polars as pl
 
 import polars_rank
-from polars_rank import analysis
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.options import Input, Paths, Queries, evaluating
 from polars_rank.cli.outputs import require_apart
-from polars_rank.cli.runs import FAILED, Options, open_file, recorded
+from polars_rank.cli.runs import Options, open_file, recorded
 from polars_rank.cli.show import written
 from polars_rank.cli.values import Asked
-from polars_rank.cli.why import before_and_after, largest_parts, shown
+from polars_rank.cli.why import (
+    REFUSED,
+    before_and_after,
+    not_shown,
+    parts_of,
+    shown,
+)
 from polars_rank.cli.words import emit
 from polars_rank.comparison.gate.gate import Gate
 from polars_rank.exceptions import DataError
@@ -132,25 +137,25 @@ def _explained(
     The verdict stands whatever comes of it: a note says why there are none. Warnings
     were shown when the runs were evaluated.
     """
-    failed = own.checks.filter(pl.col("verdict") == "fail")["measure"]
+    verdicts = own.checks.filter(pl.col("verdict") == "fail")["measure"]
+    failed = verdicts.unique(maintain_order=True)
     about: Options = {name: options.get(name) or None for name in ("by", "weight")}
     notes = []
-    for measure in failed.unique(maintain_order=True):
-        try:
-            with catch_warnings():
-                simplefilter("ignore")
-                before, after, given = before_and_after(
-                    files, asked.data, dict(asked.choices)
-                )
-                if asked.queries is not None:
-                    given["segments"] = open_file(asked.queries, "qrels")
-                found = analysis.reasons(before, after, measure, **given, **about)
-                return own, largest_parts(found)
-        except (UsageError, DataError, TypeError, ValueError, *FAILED) as error:
-            told = str(error).rstrip(".")
-            notes.append(
-                f"The parts of the difference in {measure} are not shown: {told}"
-            )
+    try:
+        with catch_warnings():
+            simplefilter("ignore")  # they were shown when the runs were evaluated
+            runs = before_and_after(files, asked.data, dict(asked.choices))
+            if asked.queries is not None:
+                about["segments"] = open_file(asked.queries, "qrels")
+    except REFUSED as error:
+        notes = [not_shown(measure, error) for measure in failed]
+    else:
+        before, after, given = runs
+        for measure in failed:
+            found = parts_of(before, after, measure, {**given, **about})
+            if not isinstance(found, str):
+                return own, found
+            notes.append(found)
     return replace(own, notes=(*own.notes, *notes)), None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from polars_rank.cli.audit import runs_of
 from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import Formats, Input, Paths
-from polars_rank.cli.runs import Options, open_file
+from polars_rank.cli.runs import FAILED, Options, open_file
 from polars_rank.cli.show import chosen, show_frame, table_of, written
 from polars_rank.cli.words import emit
 from polars_rank.report.table import Table, as_markdown, as_text
@@ -28,6 +29,7 @@ Chosen = Annotated[
     ),
 ]
 OURS = ("after", "qrels", "system")
+REFUSED = (UsageError, TypeError, ValueError, *FAILED)
 
 
 @options_of(analysis.changes, without=OURS)
@@ -175,6 +177,28 @@ def largest_parts(found: Explained) -> Table:
     parts = found.largest()
     title = f"The largest parts of the difference in {found.settings['measure']}"
     return table_of(parts, title, parts.columns.index("queries"), [])
+
+
+def parts_of(
+    before: pl.LazyFrame, after: Any, measure: str, options: Options
+) -> Table | str:
+    """The largest parts of a difference, or why none are shown.
+
+    Warnings were shown when the runs were evaluated.
+    """
+    try:
+        with catch_warnings():
+            simplefilter("ignore")
+            found = analysis.reasons(before, after, measure, **options)
+            return largest_parts(found)
+    except REFUSED as error:
+        return not_shown(measure, error)
+
+
+def not_shown(measure: str, error: Exception) -> str:
+    """A note why no parts of a difference are shown."""
+    reason = str(error).rstrip(".")
+    return f"The parts of the difference in {measure} are not shown: {reason}"
 
 
 def shown(table: Table, format: str) -> str:
