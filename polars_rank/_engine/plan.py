@@ -339,9 +339,8 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
             normalize(*part, request, integers_late=late, contiguous=run)
             for part, run in zip(parts, runs, strict=False)
         ]
-        run, *others = [*rows, *frames[len(schemas) :]]
-        qrels, listed, *_ = [*others, None, None]
-        return plan_values(key, run, qrels, listed, request.beside)
+        listed = frames[len(schemas) :]
+        return plan_values(key, *rows, *listed, beside=request.beside)
 
     frames, resources = [part.frame for part in inputs.parts], request.resources
     if inputs.qrels is not None and inputs.queries is not None:
@@ -364,6 +363,7 @@ def plan_values(
     run: pl.LazyFrame,
     qrels: pl.LazyFrame | None = None,
     listed: pl.LazyFrame | None = None,
+    *,
     beside: Beside | None = None,
 ) -> Plan:
     """One row per query: ``query``, ``m0`` ..., and a count for every rule."""
