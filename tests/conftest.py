@@ -161,3 +161,20 @@ def meeting(tests, strength):
         for tuples in given.values():
             tuples -= done
     return chosen
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, where it is installed."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on this machine")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed"
+    )
+    with api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"]
+        )
+        yield made
+        made.close()

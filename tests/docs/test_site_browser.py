@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 pytestmark = pytest.mark.slow
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 PAGES = (
     *("index", "questions", "guide/first-hour", "guide/compare", "measures/index"),
     *("measures/ndcg", "measures/err", "tools/lightgbm", "conventions", "parity"),
@@ -19,21 +16,6 @@ TWO = [LOOKS[0], LOOKS[3]]  # each scheme and each width once: many pages take l
 
 def named(look: tuple[str, int]) -> str:
     return f"{look[0]}-{look[1]}"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if BROWSER is None:
-        pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed"
-    )
-    with api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox"]
-        )
-        yield made
-        made.close()
 
 
 @pytest.fixture(params=LOOKS, ids=named)

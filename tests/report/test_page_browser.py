@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from test_page import HOSTILE, data, full, several
 
 pytestmark = pytest.mark.slow
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if BROWSER is None:
-        pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed"
-    )
-    with api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox"]
-        )
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")
