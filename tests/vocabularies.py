@@ -6,3 +6,5 @@ from polars_rank.metrics import of_vocabulary
 
 METRICS = of_vocabulary("ranking")
 SUBTOPIC_METRICS = of_vocabulary("subtopics")
+LIST_METRICS = of_vocabulary("recommendations")
+CATALOG_METRICS = of_vocabulary("catalog")

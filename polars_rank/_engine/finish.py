@@ -31,9 +31,15 @@ from polars_rank.core.distribution import (
     is_of_distribution,
     needs_counts,
 )
+from polars_rank.core.recommended_items import RecommendedItems
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.core.state import hashed
-from polars_rank.measures.measure import Custom, Measure
+from polars_rank.measures.measure import (
+    Custom,
+    Measure,
+    is_of_catalog,
+    recommended_items,
+)
 
 AGGREGATES: dict[str, type[Sum]] = {"sum": Sum, "geometric": GeometricMean}
 
@@ -156,7 +162,8 @@ class Aggregation(NamedTuple):
         def aggregate(measure: Measure | Custom) -> Aggregate:
             own = plain(measure)
             inner = own.aggregate if isinstance(own, NullIfAny) else own
-            if not beside or isinstance(inner, GeometricMean):  # of logarithms
+            without = GeometricMean | RecommendedItems  # of logarithms; of no values
+            if not beside or isinstance(inner, without):
                 return own
             high = isinstance(measure, Measure) and (
                 measure.definition.better == "lower"
@@ -166,6 +173,8 @@ class Aggregation(NamedTuple):
         def plain(measure: Measure | Custom) -> Aggregate:
             if isinstance(measure, Custom):
                 return mean(weighted, few)
+            if is_of_catalog(measure):
+                return recommended_items(measure)
             metric = measure.definition
             kind = AGGREGATES.get(metric.aggregate, mean)
             aggregate = kind(weighted, few)

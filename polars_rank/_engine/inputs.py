@@ -170,7 +170,7 @@ def _bind_run(
         roles = ["score", "rank", "label", "doc"]
         by_doc = request.convention.ties in ("doc_desc", "doc_asc")
         copies = request.convention.on_duplicate != "error"
-        needed = by_doc or copies or request.contributions
+        needed = by_doc or copies or request.contributions or request.list_depth
         if request.check == "off" and not needed:
             roles.remove("doc")
         run = bind_columns(

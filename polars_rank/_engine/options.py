@@ -89,5 +89,7 @@ class RequestOptions(MeanOptions, total=False):
     qrels: FrameLike | None
     queries: FrameLike | None
     segments: FrameLike | None
+    history: FrameLike | None
+    items: FrameLike | None
     keep: Column | Sequence[Column] | None
     progress: Callable[[Progress], object] | None

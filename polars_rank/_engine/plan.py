@@ -44,6 +44,7 @@ from polars_rank._engine.stages.diversity import sum_subtopics
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import listed_queries, select_queries
 from polars_rank._engine.stages.rank import pack, unpack
+from polars_rank._engine.stages.recommendation_lists import evaluate_lists
 from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.sum import Counted, Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
@@ -75,8 +76,9 @@ def result_of(request: Request, *, without: Sequence[str] = ()) -> pl.DataFrame:
     """
     inputs = bind_inputs(request)
     others = (inputs.qrels, inputs.queries, *inputs.descriptions)
+    joins = any(frame is not None for frame in others) or bool(request.list_depth)
     in_memory = request.grouping == "hash"
-    if not in_memory or any(frame is not None for frame in others):
+    if joins or not in_memory:
         engine: Engine = "in-memory" if in_memory else "streaming"
         return plan_result(request).drop(*without).collect(engine=engine)
     plan = plan_per_query(request, inputs)
@@ -355,7 +357,7 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
     else:
         plan = plan_parts(frames)
     plan = plan._replace(frame=unpack(plan.frame, inputs.run.keys))
-    return select_queries(request, inputs, plan)
+    return evaluate_lists(request, inputs, select_queries(request, inputs, plan))
 
 
 def plan_values(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
+from math import inf
 
 import polars as pl
 
@@ -78,6 +79,8 @@ class Recorder:
         How many of the first documents can change a value, but for ``counts``.
     top
         Whether the plan keeps the first documents alone, as many as ``cutoffs`` said.
+    list_depth
+        How many of the first documents the plan keeps, whether or not they matter.
     retrieved, lead
         Whether measures need the number of retrieved documents, and whether the first
         row is not relevant.
@@ -91,8 +94,10 @@ class Recorder:
         scored: bool,
         expected: bool,
         top: bool = False,
+        list_depth: float = 0,
     ) -> None:
-        self.rows: Rows = "all" if top else rows
+        self.rows: Rows = "all" if top or list_depth == inf else rows
+        self.list_depth = list_depth
         self.top = top
         self.integer_grades = integer_grades
         self.scored = scored
@@ -124,6 +129,12 @@ class Recorder:
         """Whether a document can change a value by its label."""
         label = pl.col("label")
         return label > 0 if self.rows == "relevant" else label.is_not_null()
+
+    @property
+    def kept(self) -> pl.Expr:
+        """Whether a ranked document matters, or is among the first that are listed."""
+        first = pl.col("rank") <= self.list_depth
+        return self.matter | first if self.list_depth else self.matter
 
     @cached_property
     def word_levels(self) -> list[dict[str, pl.Expr]]:
@@ -236,7 +247,8 @@ class RecordingRanking(Ranking):
     def cumulative_hits(self, rel: float = 1) -> pl.Expr:
         """Count relevant documents down to here: ``place`` if all are relevant."""
         recorder = self.recorder
-        if recorder.rows == "relevant" and recorder.integer_grades and 0 < rel <= 1:
+        only = recorder.rows == "relevant" and not recorder.list_depth
+        if only and recorder.integer_grades and 0 < rel <= 1:
             recorder.lead = True
             return pl.col("place") - pl.col("lead")
         return super().cumulative_hits(rel)

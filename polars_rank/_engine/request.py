@@ -42,11 +42,14 @@ from polars_rank.conventions.tools import convention_of
 from polars_rank.core.distribution import percent_of
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole
-from polars_rank.io.frames import FrameLike
+from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import (
     Custom,
     Measure,
     Measures,
+    depth_of,
+    is_of_catalog,
+    is_of_lists,
     parse_measures,
 )
 
@@ -90,6 +93,8 @@ class Request:
     ----------
     queries, segments
         The queries to evaluate; attributes of queries.
+    history, items
+        Past interactions of users with items; the catalog, with features of items.
     columns, qrels_columns
         The columns of the run (or log), and of the judgments.
     result
@@ -121,6 +126,8 @@ class Request:
     qrels: pl.LazyFrame | None
     queries: pl.LazyFrame | None
     segments: pl.LazyFrame | None
+    history: pl.LazyFrame | None
+    items: pl.LazyFrame | None
     columns: Columns
     qrels_columns: Columns
     measures: tuple[Measure | Custom, ...]
@@ -164,6 +171,8 @@ class Request:
         require_columns_given(("by", "keep"), by=by, keep=keep, weight=weight)
         parsed = parse_measures(measures)
         _require_vocabulary(parsed, subtopics=options["subtopic"] is not None)
+        if result in ("values", "both"):
+            _require_values_of_queries(parsed)
         columns, of_qrels = columns_by_role(
             query=options["query"],
             doc=options["doc"],
@@ -190,6 +199,7 @@ class Request:
             stream=options["layout"] == "contiguous" or resources[0] is not None,
         )
         columns = by_rank_without_scores(columns, opened.run)
+        columns = _without_labels(columns, opened, parsed)
         require_distinct_roles(columns, of_qrels, judged=opened.qrels is not None)
         roles = [*columns.query, *columns.names.values()]
         by, keep = columns_of(by), columns_of(keep)
@@ -207,11 +217,17 @@ class Request:
         if doc is None and convention.on_duplicate != "error":
             msg = "doc must name the column of document ids: duplicates are found by it"
             raise ValueError(msg)
+        if doc is None and any(map(is_of_lists, parsed)):
+            names = ", ".join(m.name for m in parsed if is_of_lists(m))
+            msg = f"doc must name the column of items, which {names} are about"
+            raise ValueError(msg)
         request = cls(
             frame=opened.run,
             qrels=opened.qrels,
             queries=about["queries"],
             segments=about["segments"],
+            history=_about_items(options, "history"),
+            items=_about_items(options, "items"),
             columns=columns._replace(names={**columns.names, "doc": doc}),
             qrels_columns=of_qrels,
             measures=tuple(parsed),
@@ -252,8 +268,14 @@ class Request:
     @property
     def inputs(self) -> list[pl.LazyFrame]:
         """All frames."""
-        frames = (self.frame, self.qrels, self.queries, self.segments)
+        about_queries = (self.queries, self.segments)
+        frames = (self.frame, self.qrels, *about_queries, self.history, self.items)
         return [f for f in frames if f is not None]
+
+    @cached_property
+    def list_depth(self) -> float:
+        """How many of the first documents are needed as a list; 0: none."""
+        return max((depth_of(m) for m in self.measures if is_of_lists(m)), default=0)
 
     @cached_property
     def attributes(self) -> list[tuple[str, Column]]:
@@ -313,6 +335,13 @@ def _require_valid(options: RequestOptions) -> None:
             raise ValueError(msg)
 
 
+def _about_items(
+    options: RequestOptions, name: Literal["history", "items"]
+) -> pl.LazyFrame | None:
+    given = options.get(name)
+    return None if given is None else as_polars(given, name=name).lazy()
+
+
 def stats_of(stats: Stat | Sequence[Stat]) -> tuple[Stat, ...]:
     """Return the checked statistics of the values of queries."""
     listed = isinstance(stats, Iterable) and not isinstance(stats, str)
@@ -350,13 +379,38 @@ def _known_doc(
     return None
 
 
+def _without_labels(
+    columns: Columns, opened: Opened, measures: Sequence[Measure | Custom]
+) -> Columns:
+    """Let lists go without labels, where no measure asks for them."""
+    label = columns.names["label"]
+    default = isinstance(label, str) and label == "label" and opened.qrels is None
+    if not default or "label" in opened.run.collect_schema():
+        return columns
+    if not all(is_of_lists(m) and m.definition.named("rel") is None for m in measures):
+        return columns
+    none = pl.lit(None, pl.UInt8).alias("label")
+    return columns._replace(names={**columns.names, "label": none})
+
+
+def _require_values_of_queries(measures: Sequence[Measure | Custom]) -> None:
+    """Refuse measures of all lists together where values of queries are asked for."""
+    for m in measures:
+        if is_of_catalog(m):
+            msg = (
+                f"{m.metric} is a number of all lists together, which no single query "
+                "has: ask evaluate for it"
+            )
+            raise ValueError(msg)
+
+
 def _require_vocabulary(
     measures: Sequence[Measure | Custom], *, subtopics: bool
 ) -> None:
     """Require subtopics for measures of diversity, single grades for the others."""
-    vocabulary = "subtopics" if subtopics else "ranking"
     for m in measures:
-        if isinstance(m, Custom) or m.definition.vocabulary == vocabulary:
+        needs = not isinstance(m, Custom) and m.definition.vocabulary == "subtopics"
+        if isinstance(m, Custom) or needs is subtopics:
             continue
         if subtopics:
             msg = (

@@ -26,7 +26,7 @@ from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check_policy, value
 from polars_rank.core.rules import NEGATIVE_GRADE, Violation
 from polars_rank.core.subtopics import Subtopics
-from polars_rank.measures.measure import Custom, Measure
+from polars_rank.measures.measure import Custom, Measure, is_of_lists
 
 ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 
@@ -51,6 +51,8 @@ class PlanKey(NamedTuple):
         Whether documents that change no value are apart from the others.
     measures, convention, check, grouping, few, unclaimed, max_rank, contributions
         As in :class:`Request`.
+    list_depth
+        How many of the first documents come with a query as a list; 0: none.
     """
 
     run: BoundSchema
@@ -68,6 +70,12 @@ class PlanKey(NamedTuple):
     max_rank: int | None
     contributions: bool = False
     beside: bool = False
+    list_depth: float = 0
+
+    @property
+    def names_documents(self) -> bool:
+        """Whether documents of a query come with its value."""
+        return self.contributions or bool(self.list_depth)
 
     @property
     def late_ties(self) -> DocTies | None:
@@ -76,7 +84,7 @@ class PlanKey(NamedTuple):
         None without such a rule; for a small log, where two sort keys cost less; and
         for one whose documents are told apart even if their labels are equal.
         """
-        at_once = self.few or self.contributions
+        at_once = self.few or self.names_documents
         if self.ordered_by != "score" or (at_once and self.qrels is None):
             return None
         return self.ties if self.ties == "doc_desc" or self.ties == "doc_asc" else None
@@ -106,6 +114,7 @@ class PlanKey(NamedTuple):
             max_rank=request.max_rank,
             contributions=request.contributions,
             beside=inputs.qrels is not None and request.beside is not None,
+            list_depth=request.list_depth,
         )
 
 
@@ -187,7 +196,7 @@ def _depth(key: PlanKey, trace: Trace) -> int | None:
     in_memory = key.grouping == "hash" and key.qrels is None
     ranked = key.ordered_by == "score" and key.max_rank is None
     finite = recorder.integer_grades and not trace.violations
-    if key.contributions or not in_memory or not ranked:
+    if key.names_documents or not in_memory or not ranked:
         return None
     if "score" in recorder.columns:
         return None
@@ -244,6 +253,7 @@ def _recorder(key: PlanKey, filled: list[dict[str, Any]], *, top: bool) -> Recor
     depends_on += [
         "all" if isinstance(m, Custom) else m.definition.depends_on_with(arguments)
         for m, arguments in zip(key.measures, filled, strict=True)
+        if not is_of_lists(m)
     ]
     if key.ties == "expected":
         depends_on.append("all")
@@ -256,6 +266,7 @@ def _recorder(key: PlanKey, filled: list[dict[str, Any]], *, top: bool) -> Recor
         scored="rank" not in key.run.roles,
         expected=key.ties == "expected",
         top=top,
+        list_depth=key.list_depth if key.qrels is None else 0,
     )
 
 
@@ -276,6 +287,9 @@ def _traced(
             for v in plain.violations
         ]
         return pl.col(name), violations
+    if is_of_lists(measure):  # its value comes later
+        check_policy(measure.definition, arguments, key.ties, "null")
+        return pl.lit(None, pl.Float64), []
     if measure.definition.uses_scores and not recorder.scored:
         msg = f"{measure.metric} looks at the scores themselves: it cannot use rank="
         raise ValueError(msg)

@@ -19,13 +19,15 @@ from polars_rank.core.parameters import (
     refuse,
 )
 from polars_rank.core.ranking import NoRelevant, Ranking, Ties
+from polars_rank.core.recommendations import Recommendations
+from polars_rank.core.recommended_items import Catalog
 from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
 
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
 Better: TypeAlias = Literal["higher", "lower"]
-Vocabulary: TypeAlias = Literal["ranking", "subtopics"]
+Vocabulary: TypeAlias = Literal["ranking", "subtopics", "recommendations", "catalog"]
 SMALLEST = 1e-5  # of the values that a geometric mean takes
 Function = TypeVar("Function", bound=Callable[..., pl.Expr])
 
@@ -96,15 +98,17 @@ class Metric:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The argument of its formula: a ``"ranking"``, or a query's ``"subtopics"``.
+        """The argument of its formula, which the annotation of it tells.
 
-        The annotation of the first parameter decides: ``r: Ranking`` or
-        ``s: Subtopics``. Only frames can have measures of subtopics.
+        It is a ``"ranking"`` (``r: Ranking``), a query's ``"subtopics"``
+        (``s: Subtopics``), a user's ``"recommendations"`` (``r: Recommendations``) or
+        the ``"catalog"`` (``c: Catalog``). Only frames can have measures of the last
+        three.
         """
         annotation = next(iter(self.function.__annotations__.values()), Ranking)
         if isinstance(annotation, str):
             annotation = eval(annotation, getattr(self.function, "__globals__", {}))
-        return "subtopics" if annotation is Subtopics else "ranking"
+        return VOCABULARIES.get(annotation, "ranking")
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
@@ -208,6 +212,11 @@ class Metric:
 
 POSITIVE, SIGNED, UNBOUNDED = (0.0, inf), (-1.0, 1.0), (-inf, inf)  # bounds of values
 
+VOCABULARIES: dict[object, Vocabulary] = {
+    Subtopics: "subtopics",
+    Recommendations: "recommendations",
+    Catalog: "catalog",
+}
 METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, Metric] = {}  # other tools' names
 
@@ -230,10 +239,10 @@ def metric(
 ) -> Callable[[Function], Function]:
     """Register a formula ``f(r: Ranking, *, ...) -> pl.Expr`` under its own name.
 
-    With ``s: Subtopics`` it is a formula over the subtopics of a query. The flags are
-    those of :class:`Metric`; the defaults are safe: they refuse, or take the slow way.
-    The allowed values, meaning and description of a parameter are read off its
-    annotation.
+    With ``s: Subtopics``, ``r: Recommendations`` or ``c: Catalog`` it is a formula over
+    the subtopics of a query, a user's list, or all lists. The flags are those of
+    :class:`Metric`; the defaults are safe: they refuse, or take the slow way. The
+    allowed values, meaning and description of a parameter are read off its annotation.
     """
 
     def register(function: Function) -> Function:
@@ -267,7 +276,7 @@ def metric(
 
 
 def of_vocabulary(vocabulary: Vocabulary) -> dict[str, Metric]:
-    """Return the metrics of a ``"ranking"``, or of a query's ``"subtopics"``."""
+    """Return the metrics whose formulas are of this vocabulary."""
     return {name: m for name, m in METRICS.items() if m.vocabulary == vocabulary}
 
 

@@ -164,6 +164,32 @@ DUPLICATE_PREFERENCE = Rule(
 )
 
 
+# -- recommendations
+
+NULL_INTERACTION = Rule(
+    "null_interaction",
+    "history= has null users or items; drop these rows",
+)
+EMPTY_HISTORY = Rule(
+    "empty_history",
+    "history= has no rows, so that every item would be cold; give the interactions "
+    "that the recommender learned from",
+)
+NULL_ITEM = Rule("null_item", "items= has null ids; drop these rows")
+DUPLICATE_ITEM = Rule(
+    "duplicate_item", "items= has more than one row per item; keep one of each"
+)
+UNKNOWN_ITEM = Rule(
+    "unknown_item",
+    "recommended items are not in items=; add them to it, or drop them from the lists",
+)
+NULL_FEATURE = Rule(
+    "null_feature",
+    "the feature of a recommended item is null; fill it, e.g. with a category of its "
+    "own, or leave out such items",
+)
+
+
 # -- fusion
 
 NULL_FUSED_SCORE = Rule(

@@ -54,7 +54,9 @@ PARAMETERS: dict[str, Word] = kinds(
         "covariates": "Log of the time before the experiment, to reduce the variance "
         "(CUPED): each measure is adjusted by its own value in that time, user by "
         "user.",
+        "history": "The interactions that users had before, one row each.",
         "impressions": "One row per impression, with or without results.",
+        "items": "The catalog, one row per item, with its features.",
         "model_qrels": "Labels by the model, of all queries.",
         "original": "Values of the experiment that was repeated.",
         "propensities": "Position and propensity (or alpha and beta).",

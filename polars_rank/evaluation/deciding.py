@@ -8,7 +8,9 @@ from typing import Any
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.evaluation.evaluate import evaluate
 
-FRAMES = ("frame", "measures", "qrels", "queries", "segments")
+FRAMES = (
+    "frame", "measures", "qrels", "queries", "segments", "history", "items",
+)  # fmt: skip
 OPTIONS: dict[str, Any] = {
     name: parameter.default
     for name, parameter in signature(evaluate).parameters.items()

@@ -46,6 +46,8 @@ def per_query(
     qrels_doc: Column | None = None,
     queries: FrameLike | None = None,
     segments: FrameLike | None = None,
+    history: FrameLike | None = None,
+    items: FrameLike | None = None,
     keep: Column | Sequence[Column] | None = None,
     convention: ConventionLike = DEFAULT,
     ties: Ties | None = None,
@@ -102,6 +104,12 @@ def per_query(
         them may be left out here.
     segments
         Attributes of queries, one row per query; the evaluated queries stay the same.
+    history, items
+        For measures of recommenders, such as ``"novelty@10"``: the interactions that
+        the users had before, one row each with ``query`` (the user) and ``doc`` (the
+        item); and the catalog, one row per item, with the columns that measures name:
+        ``"ild(feature=genre)@10"``. Without ``items``, the catalog are the items of the
+        history. Both are held in memory as far as measures need them.
     keep
         Columns to carry along, taken from ``segments``, ``queries``, ``frame`` or
         ``qrels``, where they must be constant within a query.
@@ -191,6 +199,8 @@ def per_query(
         qrels_doc=qrels_doc,
         queries=queries,
         segments=segments,
+        history=history,
+        items=items,
         keep=keep,
         convention=convention,
         ties=ties,
@@ -226,6 +236,8 @@ def evaluate(
     qrels_doc: Column | None = None,
     queries: FrameLike | None = None,
     segments: FrameLike | None = None,
+    history: FrameLike | None = None,
+    items: FrameLike | None = None,
     by: Column | Sequence[Column] | None = None,
     weight: Column | None = None,
     stats: Stat | Sequence[Stat] = "mean",
@@ -311,6 +323,8 @@ def evaluate(
         qrels_doc=qrels_doc,
         queries=queries,
         segments=segments,
+        history=history,
+        items=items,
         by=by,
         weight=weight,
         stats=stats,

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias, cast
+from math import inf
+from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 import polars as pl
 
 from polars_rank.core.expr import is_scalar
 from polars_rank.core.ranking import NoRelevant, Ranking
+from polars_rank.core.recommended_items import RecommendedItems
 from polars_rank.core.registry import METRICS, Metric, check, require_policy
 from polars_rank.core.subtopics import Subtopics
 from polars_rank.measures.groups import expand
@@ -124,6 +126,31 @@ def _parse(text: str) -> Measure:
 
 
 _parsed = lru_cache(maxsize=1024)(_parse)
+
+
+def is_of_catalog(measure: object) -> TypeGuard[Measure]:
+    """Tell whether it has a value for all lists together, and none for a query."""
+    return isinstance(measure, Measure) and measure.definition.vocabulary == "catalog"
+
+
+def is_of_lists(measure: object) -> TypeGuard[Measure]:
+    """Tell whether it needs the items of a user's list, or of all lists."""
+    kinds = ("recommendations", "catalog")
+    return isinstance(measure, Measure) and measure.definition.vocabulary in kinds
+
+
+def depth_of(measure: Measure) -> float:
+    """Return how many of the first documents the measure looks at."""
+    metric = measure.definition
+    k = (metric.defaults | measure.arguments).get(metric.cutoff)
+    return inf if k is None else k
+
+
+def recommended_items(measure: Measure) -> RecommendedItems:
+    """Return the aggregate of a measure of the catalog."""
+    metric = measure.definition
+    given = metric.defaults | measure.arguments
+    return RecommendedItems(metric.function, tuple(given.items()))
 
 
 class Custom(NamedTuple):

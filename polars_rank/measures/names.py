@@ -12,10 +12,6 @@ NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
 RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
 SUFFIX = re.compile(r"(?:_at_|[_.])(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 CUTOFF = re.compile(r"(?P<name>.*?[^\d_-])(?:[_-]?at)?[_-]?(?P<k>\d+|k)")
-ELSEWHERE = {  # words that mean no measure of a query, whatever they resemble
-    "coverage": "that of a catalog is no mean over queries: divide the number of "
-    "different documents in all lists by the number of items",
-}
 USUAL = ("ndcg", "ap", "rr", "precision", "recall", "accuracy")
 
 
@@ -123,8 +119,6 @@ def unknown_measure(name: str) -> ValueError:
 
 
 def _hint(name: str) -> str:
-    if other := ELSEWHERE.get(_folded(name)):
-        return f"; {other}"
     if len(several := [part.strip() for part in name.split(",")]) > 1:
         return f"; to name several, give a list: {several}"
     if (cutoff := CUTOFF.fullmatch(name)) and (same := _same(cutoff["name"])):

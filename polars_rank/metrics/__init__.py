@@ -9,6 +9,7 @@ from polars_rank.metrics import (
     blended,
     bpm,
     cascade,
+    catalog,
     clicks,
     confusion,
     correlation,
@@ -20,6 +21,7 @@ from polars_rank.metrics import (
     pairwise,
     persistence,
     recall_levels,
+    recommendation,
     subtopic,
     user_models,
 )
@@ -32,6 +34,7 @@ __all__ = [
     "blended",
     "bpm",
     "cascade",
+    "catalog",
     "clicks",
     "confusion",
     "correlation",
@@ -45,6 +48,7 @@ __all__ = [
     "pairwise",
     "persistence",
     "recall_levels",
+    "recommendation",
     "subtopic",
     "user_models",
 ]

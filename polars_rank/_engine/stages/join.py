@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank._engine.request import Beside
 from polars_rank._engine.shares import OTHERS, Shares
-from polars_rank._engine.stages.rank import pack, regroup_by_rank, unpack
+from polars_rank._engine.stages.rank import LISTED, grouped_by_rank, pack, unpack
 from polars_rank._engine.stages.select import (
     document_columns,
     rank_documents,
@@ -30,10 +30,12 @@ class Joined(NamedTuple):
     """The documents that can change a value, and others that are to be listed.
 
     ``rows`` are the former in rank order, and a row per query. ``query`` is the number.
+    ``lists`` are the first documents of each query, if anybody needs them.
     """
 
     rows: pl.LazyFrame
     others: pl.LazyFrame | None = None
+    lists: pl.LazyFrame | None = None
 
 
 def sum_judged(
@@ -55,6 +57,11 @@ def sum_judged(
     plan = sum_terms(key, trace, joined.rows)
     if trace.shares is not None and joined.others is not None:
         frame = _with_others(plan.frame, joined.others, trace.shares)
+        plan = plan._replace(frame=frame)
+    if joined.lists is not None:
+        frame = plan.frame.join(
+            joined.lists, on="query", how="left", maintain_order="left"
+        )
         plan = plan._replace(frame=frame)
     return plan._replace(frame=restore_query_keys(plan.frame, numbers))
 
@@ -129,7 +136,8 @@ def join_qrels(
         found = pl.col("rank").is_not_null() | pl.col("label").is_not_null()
         others = documents.filter(aside, found).drop("aside")
         documents = documents.filter(~aside).drop("aside")
-    heads = queries.select("query", *trace.run_scalars, head=pl.lit(value=True))
+    lists = [LISTED] if key.list_depth else []
+    heads = queries.select("query", *trace.run_scalars, *lists, head=pl.lit(value=True))
     pools = judged.group_by("query").agg(
         **trace.qrels_scalars, head=pl.lit(value=False)
     )
@@ -138,7 +146,13 @@ def join_qrels(
     listed = key.contributions and not key.beside  # in this order
     settled = listed or any(isinstance(m, Custom) for m in key.measures)
     scalars = [*trace.run_scalars, *trace.qrels_scalars]
-    return Joined(regroup_by_rank(rows, words, scalars, settled=settled), others)
+    grouped = grouped_by_rank(rows, words, [*scalars, *lists], settled=settled)
+    if not lists:
+        return Joined(grouped.documents([*scalars, "runs"]).set_sorted("query"), others)
+    # Lists would be repeated for every document: queries are read twice instead.
+    grouped = grouped._replace(queries=grouped.queries.cache())
+    rows = grouped.documents([*scalars, "runs"]).set_sorted("query")
+    return Joined(rows, others, grouped.queries.select("query", LISTED))
 
 
 def _with_beside(
@@ -169,8 +183,11 @@ def _rows_of_known_rank(
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return judged documents with known ranks, and queries: the run is not sorted."""
     keys, log = key.run.keys, log.cache()  # read twice below
-    queries = log.group_by(keys).agg(**trace.run_scalars)
-    ranked, on = log.with_columns(ranks_within_limit(key)), [*keys, "doc"]
+    rank = ranks_within_limit(key)
+    first = pl.struct("doc", rank).sort_by(rank).filter(rank.sort() <= key.list_depth)
+    lists = {LISTED: first} if key.list_depth else {}
+    queries = log.group_by(keys).agg(**trace.run_scalars, **lists)
+    ranked, on = log.with_columns(rank), [*keys, "doc"]
     columns = ["query", "doc", "label", "rank"]
     if "aside" in matter.collect_schema():  # by number, like documents beside it
         ranked, on = _number(ranked, numbers), ["query", "doc"]
@@ -204,6 +221,8 @@ def _rows_to_rank(
         queries = ranked.queries
     queries = queries.cache()  # read twice, here and by the caller
     documents = ranked._replace(queries=queries).documents()
+    if key.list_depth:
+        queries = queries.with_columns(ranked.first(key.list_depth))
     aside = ["aside"] if "aside" in matter.collect_schema() else []
     documents = documents.drop("place", "label", strict=False).join(
         matter.select("query", "doc", "label", *aside),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from math import inf
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -16,6 +17,7 @@ import polars as pl
 from polars_rank._engine.request import Grouping
 from polars_rank.core.ranking import Ties, order_by
 
+LISTED = "first documents of the query"
 OrderedBy: TypeAlias = Literal["score", "rank", "order"]
 DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 
@@ -49,6 +51,37 @@ class Ranked(NamedTuple):
     key: OrderedBy
     max_rank: int | None = None
     ties: DocTies | None = None
+
+    def first(self, k: float) -> pl.Expr:
+        """Return the documents of the first ``k`` ranks: a list of ``doc``, ``rank``.
+
+        A block of tied documents may begin among the first and end below: then all rows
+        are looked at.
+        """
+        row, document = pl.col("row"), pl.element()
+        if self.ties is not None:
+            if k < inf:
+                edge = (row.list.get(n, null_on_oob=True) for n in (int(k) - 1, int(k)))
+                last, below = (document.struct.field("score") for document in edge)
+                reach = pl.when(last == below).then(row.list.len()).otherwise(int(k))
+                row = row.list.head(reach)
+            keys, downwards = order_by(
+                document.struct.field("score"),
+                label=pl.lit(0),
+                doc=document.struct.field("doc"),
+                ties=self.ties,
+            )
+            document = document.sort_by(keys, descending=downwards)
+        several = len(self.payload) > 1
+        doc = document.struct.field("doc") if several else document
+        rank = place = pl.int_range(1, doc.len() + 1, dtype=pl.Int64).cast(pl.Float64)
+        if self.key != "score":
+            known = document.struct.field(self.key)
+            rank = known.cast(pl.Float64) if self.key == "rank" else place
+            rank = pl.when(known.is_not_null()).then(rank)
+        most = k if self.max_rank is None else min(k, self.max_rank)
+        first = pl.struct(doc=doc, rank=rank).filter(rank <= most)
+        return row.list.eval(first).alias(LISTED)
 
     def documents(self, scalars: Iterable[str] = ()) -> pl.LazyFrame:
         """Make a row per document: the payload, ``place``, ``rank``, repeated scalars.
@@ -198,7 +231,20 @@ def regroup_by_rank(
     *,
     settled: bool = False,
 ) -> pl.LazyFrame:
-    """Put documents of known ``rank`` together by query, those without a rank last.
+    """Put documents of known ``rank`` together by query, those without a rank last."""
+    scalars = [*scalars]
+    ranked = grouped_by_rank(rows, payload, scalars, settled=settled)
+    return ranked.documents([*scalars, "runs"]).set_sorted("query")
+
+
+def grouped_by_rank(
+    rows: pl.LazyFrame,
+    payload: Sequence[str],
+    scalars: Iterable[str],
+    *,
+    settled: bool = False,
+) -> Ranked:
+    """Make a row per query, with lists of its documents, those without a rank last.
 
     Other rows have scalars of a query and no document: ``head`` is true for rows of the
     run, which ``runs`` counts, and false for others. The result lacks them; a query
@@ -226,8 +272,7 @@ def regroup_by_rank(
         .group_by("query", maintain_order=True)
         .agg(row.alias("row"), **once, runs=pl.col("head").sum())
     )
-    ranked = Ranked(queries, payload, [], "rank").documents([*once, "runs"])
-    return ranked.set_sorted("query")
+    return Ranked(queries, payload, [], "rank")
 
 
 def _document(payload: Sequence[str]) -> pl.Expr:

@@ -24,7 +24,7 @@ def relevant_rows(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame
     frame = pack(log, key.run.keys)
     rows = rank_documents(key, trace, frame).documents(trace.run_scalars)
     if recorder.rows != "all":
-        rows = rows.filter(recorder.matter | (pl.col("place") == 1))
+        rows = rows.filter(recorder.kept | (pl.col("place") == 1))
     return rows.set_sorted("query")
 
 
@@ -38,7 +38,8 @@ def _rows_of_known_rank(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.Laz
     """Return the same if ranks are known: the rows of the log are not sorted."""
     log = pack(log, key.run.keys).cache()  # read twice below
     rank, words = ranks_within_limit(key), document_columns(trace.recorder)
-    documents = log.filter(trace.recorder.matter).select("query", *words, rank)
+    words += ["doc"] if key.names_documents else []
+    documents = log.filter(trace.recorder.kept).select("query", *words, rank)
     head = pl.lit(value=True)
     heads = log.group_by("query").agg(head=head, **trace.run_scalars)
     rows = pl.concat([documents, heads], how="diagonal_relaxed")
@@ -65,7 +66,7 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
     With judgments, labels are not known yet, unless the order depends on them.
     """
     payload = {"label"} if key.qrels is None else {"doc"}
-    if key.contributions and "doc" in key.run.roles:
+    if key.names_documents and "doc" in key.run.roles:
         payload.add("doc")
     if "score" in trace.recorder.columns:
         payload.add("score")

@@ -9,9 +9,12 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import Frame
 from polars_rank._engine.recorder import WORDS, Recorder
-from polars_rank._engine.shares import DOCUMENTS, Shares
+from polars_rank._engine.shares import DOCUMENTS
+from polars_rank._engine.stages.rank import LISTED
 from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
+
+LABELED = "labels of the first documents of the query"
 
 
 class Counted(NamedTuple, Generic[Frame]):
@@ -57,14 +60,27 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
             scalars.append("runs")
     shares = trace.shares
     document = [] if shares is None else shares.document(rows.collect_schema())
-    words = _words(rows, recorder, scalars, document)
-    sums = _sums(words, recorder, scalars, shares, document)
+    if key.list_depth and key.qrels is None:
+        document = ["doc", "rank", "label"]
+    words = with_words(rows, recorder, scalars, document)
+    lists = [] if shares is None else [shares.documents(document)]
+    lists += [_first(key)] if key.list_depth else []
+    sums = summed(words, recorder, scalars, lists, document)
     shared = [] if shares is None else [pl.col(DOCUMENTS), shares.factors]
+    shared += [LISTED if key.qrels is None else LABELED] if key.list_depth else []
     frame = sums.select("query", *key.carry, *joined, *shared, *trace.results)
     return Plan(frame, {f"rule{i}": v.rule for i, v in enumerate(trace.violations)})
 
 
-def _words(
+def _first(key: PlanKey) -> pl.Expr:
+    """Return the first documents; of a run, the labels of those that are judged."""
+    first = pl.col("rank") <= key.list_depth
+    if key.qrels is None:
+        return pl.struct("doc", "rank", "label").filter(first).alias(LISTED)
+    return pl.struct("rank", "label").filter(first).alias(LABELED)
+
+
+def with_words(
     rows: pl.LazyFrame,
     recorder: Recorder,
     scalars: list[str],
@@ -108,22 +124,21 @@ def _along_the_list(*, lead: bool) -> dict[str, pl.Expr]:
     return columns
 
 
-def _sums(
+def summed(
     words: pl.LazyFrame,
     recorder: Recorder,
     scalars: list[str],
-    shares: Shares | None = None,
+    lists: Sequence[pl.Expr] = (),
     document: Sequence[str] = (),
 ) -> pl.LazyFrame:
     """Make a row per query: the terms as lists (to be summed), aggregates, scalars.
 
-    With ``shares``, the documents are a list, too.
+    Other ``lists`` are made of the columns of a ``document``.
     """
     about = [name for name in document if name not in recorder.aggregates.roots()]
-    documents = [] if shares is None else [shares.documents(document)]
     return (
         words.select("query", *about, *scalars, *recorder.summands)
         .set_sorted("query")
         .group_by("query", maintain_order=True)
-        .agg(*recorder.sums, *documents, *(pl.col(name).first() for name in scalars))
+        .agg(*recorder.sums, *lists, *(pl.col(name).first() for name in scalars))
     )

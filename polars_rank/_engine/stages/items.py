@@ -1,0 +1,165 @@
+"""What is known about items: how often the history has them, and their features."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import polars as pl
+
+from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.request import Request
+from polars_rank._engine.schema import (
+    align_ids,
+    bind_column,
+    bind_columns,
+    has_column,
+    name_of,
+    require_columns,
+)
+from polars_rank.core.source import is_rereadable
+
+HISTORY, ITEMS = "the history", "items"
+FEATURE = "feature "  # prefix of a column of items
+KNOWN = "in items"  # of an item of a list: whether it is in the catalog
+WORDS = ("users", "interactions", "popularity_rank", "interactions_above")
+
+
+class Items(NamedTuple):
+    """The history, with the query columns that it has, and the items; each may lack.
+
+    Ids have the types that they have in the lists.
+    """
+
+    history: pl.LazyFrame | None
+    keys: tuple[str, ...]
+    items: pl.LazyFrame | None
+
+    def table(self, words: Collection[str]) -> pl.LazyFrame:
+        """Return a row per item: ``doc``, the words about it, and its features."""
+        asked = [name for name in WORDS if name in words]
+        parts = []
+        if self.history is not None and asked:
+            parts.append(self._of_history(asked))
+        if self.items is not None:
+            named = self.items.filter(pl.col("doc").is_not_null())
+            first = named.group_by("doc").agg(pl.all().first())
+            parts.append(first.with_columns(pl.lit(value=True).alias(KNOWN)))
+        if len(parts) == 1:
+            return parts[0]
+        return parts[0].join(parts[1], on="doc", how="full", coalesce=True)
+
+    def _of_history(self, words: Collection[str]) -> pl.LazyFrame:
+        assert self.history is not None
+        users = {"users": _different(self.keys)} if "users" in words else {}
+        table = self.history.group_by("doc").agg(interactions=pl.len(), **users)
+        count = pl.col("interactions")
+        if "popularity_rank" in words:
+            rank = count.rank("dense", descending=True)
+            table = table.with_columns(popularity_rank=rank)
+        if "interactions_above" in words:
+            above = (count.cast(pl.Int64).cum_sum() - count).min().over("interactions")
+            table = table.sort("interactions", descending=True)
+            table = table.with_columns(interactions_above=above)
+        return table.select("doc", pl.col(words).cast(pl.Float64))
+
+    def totals(self) -> pl.LazyFrame:
+        """Return one row: the numbers of users, interactions and items, and faults."""
+        counts: list[pl.LazyFrame] = []
+        nulls = pl.any_horizontal(pl.all().is_null()).sum()
+        catalog = self.history if self.items is None else self.items
+        if self.history is not None:
+            counts.append(
+                self.history.select(
+                    user_count=_different(self.keys).cast(pl.Float64),
+                    interaction_count=pl.len().cast(pl.Float64),
+                    null_interactions=nulls,
+                )
+            )
+        if catalog is not None:
+            doc = pl.col("doc").drop_nulls()
+            counts.append(
+                catalog.select(
+                    item_count=doc.n_unique().cast(pl.Float64), **self._faults(doc)
+                )
+            )
+        return pl.concat(counts, how="horizontal")
+
+    def _faults(self, doc: pl.Expr) -> dict[str, pl.Expr]:
+        if self.items is None:
+            return {}
+        nulls, copies = pl.col("doc").null_count(), doc.len() - doc.n_unique()
+        return {"null_items": nulls, "item_copies": copies}
+
+    def seen(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the pairs of users and items of the history that are in the rows."""
+        assert self.history is not None
+        pairs = [*self.keys, "doc"]
+        listed = rows.select(pairs)
+        found = self.history.select(pairs).join(listed, on=pairs, how="semi")
+        return found.unique().with_columns(seen=pl.lit(value=True))
+
+
+def bind_items(
+    request: Request, inputs: Inputs, lists: pl.Schema, features: Collection[str]
+) -> Items:
+    """Bind history and items, whose ids get the types of the ``lists``."""
+    history, keys, items = request.history, (), request.items
+    if history is not None:
+        history, keys = _history(request, inputs, history, lists)
+    if items is not None:
+        items = _items(request, inputs, items, lists, features)
+    return Items(history, keys, items)
+
+
+def _history(
+    request: Request, inputs: Inputs, frame: pl.LazyFrame, lists: pl.Schema
+) -> tuple[pl.LazyFrame, tuple[str, ...]]:
+    query, schema = request.columns.query, frame.collect_schema()
+    shared = [i for i, column in enumerate(query) if has_column(column, schema)]
+    if not shared:
+        require_columns(query, schema, where=HISTORY, argument="query")
+    columns = request.columns._replace(query=tuple(query[i] for i in shared))
+    bound = bind_columns(frame, columns, where=HISTORY, roles=["doc"])
+    keys = tuple(f"key{i}" for i in shared)
+    rows = bound.frame.rename(dict(zip(bound.keys, keys, strict=True)))
+    names = {f"key{i}": name_of(query[i]) for i in shared}
+    rows = _of_lists(rows, request, inputs, lists, names, HISTORY)
+    return rows if is_rereadable(frame) else rows.cache(), keys
+
+
+def _items(
+    request: Request,
+    inputs: Inputs,
+    frame: pl.LazyFrame,
+    lists: pl.Schema,
+    features: Collection[str],
+) -> pl.LazyFrame:
+    schema = frame.collect_schema()
+    doc = request.columns.names["doc"]
+    assert doc is not None
+    own, _ = bind_column("doc", doc, schema, where=ITEMS)
+    require_columns([*features], schema, where=ITEMS, argument="feature")
+    rows = frame.select(own, *(pl.col(n).alias(FEATURE + n) for n in features))
+    rows = _of_lists(rows, request, inputs, lists, {}, ITEMS)
+    return rows if is_rereadable(frame) else rows.cache()
+
+
+def _of_lists(
+    rows: pl.LazyFrame,
+    request: Request,
+    inputs: Inputs,
+    lists: pl.Schema,
+    names: dict[str, str],
+    where: str,
+) -> pl.LazyFrame:
+    """Give ids the types that they have in the lists, if they can be equal at all."""
+    doc = request.columns.names["doc"]
+    assert doc is not None
+    names = {**names, "doc": name_of(doc)}
+    align_ids(rows, inputs.run.frame, names, where=(where, "the run"))
+    return rows.with_columns(pl.col(n).cast(lists[n], strict=False) for n in names)
+
+
+def _different(keys: tuple[str, ...]) -> pl.Expr:
+    return (pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)).n_unique()

@@ -1,0 +1,141 @@
+"""The vocabulary of recommenders: what is known about the items of a user's list.
+
+A list is a ranking, and its items have more words: how often the history has them, and
+what their features are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import polars as pl
+from polars.datatypes import DataType
+
+from polars_rank.core.expr import ratio
+from polars_rank.core.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Recommendations(Ranking):
+    """One user's list of items, as expressions with a value per item.
+
+    The words of a :class:`Ranking` mean what they mean there; of the judgments, the
+    items of the list have theirs. ``history`` are the past interactions, ``items`` the
+    catalog with its features.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as pr
+    >>> reco = pl.DataFrame({"user": 1, "item": ["a", "b"], "score": [2.0, 1.0]})
+    >>> history = pl.DataFrame({"user": [2, 3, 3], "item": ["a", "a", "b"]})
+    >>> pr.per_query(
+    ...     reco, "mean_popularity@2", history=history, query="user", doc="item"
+    ... ).rows()
+    [(1, 1.5)]
+    """
+
+    def about(self, word: str) -> pl.Expr:
+        """Return what the history says of the item, or of all items."""
+        raise NotImplementedError
+
+    def feature(self, name: str) -> tuple[pl.Expr, DataType]:
+        """Return a column of ``items``, and its type."""
+        raise NotImplementedError
+
+    # -- of the history
+
+    @property
+    def users(self) -> pl.Expr:
+        """Number of users who interacted with the item; 0 for a cold one."""
+        return self.about("users")
+
+    @property
+    def interactions(self) -> pl.Expr:
+        """Number of interactions with the item; 0 for a cold one."""
+        return self.about("interactions")
+
+    @property
+    def popularity_rank(self) -> pl.Expr:
+        """Rank of the item by its interactions; equal numbers share one, without gaps.
+
+        Null for a cold item.
+        """
+        return self.about("popularity_rank")
+
+    @property
+    def interactions_above(self) -> pl.Expr:
+        """Number of interactions with more popular items; null for a cold item."""
+        return self.about("interactions_above")
+
+    @property
+    def seen(self) -> pl.Expr:
+        """Whether the user interacted with the item."""
+        return self.about("seen")
+
+    @property
+    def user_count(self) -> pl.Expr:
+        """Number of users of the history."""
+        return self.about("user_count")
+
+    @property
+    def interaction_count(self) -> pl.Expr:
+        """Number of interactions of the history."""
+        return self.about("interaction_count")
+
+    @property
+    def item_count(self) -> pl.Expr:
+        """Number of items in the catalog: in ``items``, or else in the history."""
+        return self.about("item_count")
+
+    # -- of the list
+
+    def listed_count(self, k: int | None = None) -> pl.Expr:
+        """Number of items among the first ``k`` places."""
+        return self.sum(self.in_top(k))
+
+    def mean(self, value: pl.Expr, k: int | None = None) -> pl.Expr:
+        """Mean of a value over the items among the first ``k`` places."""
+        value = value.cast(pl.Float64)
+        return ratio(self.sum(value * self.in_top(k)), self.listed_count(k))
+
+    def category_counts(self, name: str, k: int | None = None) -> pl.Expr:
+        """Count the first ``k`` items of each category of a feature, as a list.
+
+        An item of several categories counts in each.
+        """
+        value, dtype = self.feature(name)
+        own = value.filter(self.in_top(k))
+        if isinstance(dtype, pl.List):
+            own = own.explode()
+        counts = own.drop_nulls().unique_counts()
+        return self.reduce(counts.cast(pl.Float64).implode())
+
+    def distances(self, name: str, k: int | None = None) -> pl.Expr:
+        """Sum of the distances of the first ``k`` items, over all ordered pairs.
+
+        The distance of two vectors (an Array) is 1 less their cosine, of two categories
+        1 if they differ, of two lists of categories the number of those that only one
+        of them has. No pair is ever made: sums over items suffice.
+        """
+        _, dtype = self.feature(name)
+        n = self.listed_count(k)
+        if isinstance(dtype, pl.Array):
+            return n * n - self._cosines(name, k) - n
+        counts = self.category_counts(name, k)
+        differ = n * counts.list.sum() - counts.list.eval(pl.element() ** 2).list.sum()
+        return 2.0 * differ if isinstance(dtype, pl.List) else differ
+
+    def _cosines(self, name: str, k: int | None) -> pl.Expr:
+        """Sum of the cosines of all ordered pairs; 0 with a vector of zeros.
+
+        The square of a sum of unit vectors has all pairs, and each vector with itself.
+        """
+        vector, dtype = self.feature(name)
+        assert isinstance(dtype, pl.Array)
+        parts = [vector.arr.get(i).cast(pl.Float64) for i in range(dtype.size)]
+        length = reduce(add, (part * part for part in parts)).sqrt()
+        sums = (self.sum(ratio(part, length) * self.in_top(k)) for part in parts)
+        themselves = self.count(length > 0, k)
+        return reduce(add, (total * total for total in sums)) - themselves

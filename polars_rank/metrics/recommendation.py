@@ -1,0 +1,293 @@
+"""Measures of a list beyond accuracy: novelty, popularity, surprise and diversity."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import polars as pl
+
+from polars_rank.core.arguments import Cutoff, FiniteCutoff, Rel, Undefined
+from polars_rank.core.expr import divide, ratio
+from polars_rank.core.parameters import Allowed, Doc, Range
+from polars_rank.core.recommendations import Recommendations
+from polars_rank.core.registry import POSITIVE, metric
+from polars_rank.core.weights import inverse
+
+__all__ = [
+    "category_diversity",
+    "efd",
+    "epc",
+    "ild",
+    "mean_popularity",
+    "novelty",
+    "serendipity",
+    "surprisal",
+    "tail_items",
+    "tail_share",
+    "unseen",
+    "user_coverage",
+]
+
+Of: TypeAlias = Annotated[
+    Literal["users", "interactions"],
+    Doc(
+        "what the popularity of an item is a share of",
+        {
+            "users": "share of the users who interacted with the item",
+            "interactions": "share of all interactions",
+        },
+    ),
+]
+Feature: TypeAlias = Annotated[
+    str,
+    Allowed(
+        "the name of a column of items=",
+        lambda name: isinstance(name, str) and bool(name),
+    ),
+    Doc("column of ``items`` with the feature"),
+]
+Head: TypeAlias = Annotated[
+    float,
+    Range(above=0, below=1),
+    Doc("share of the interactions that the most popular items have"),
+]
+
+
+def self_information(r: Recommendations, of: Of = "users") -> pl.Expr:
+    """Bits that an item says about who interacts with it; of a cold one, as of one."""
+    if of == "users":
+        return -ratio(r.users.clip(1.0), r.user_count).log(2.0)
+    return -ratio(r.interactions.clip(1.0), r.interaction_count).log(2.0)
+
+
+@metric(
+    needs_relevant=False,
+    bounds=POSITIVE,
+    aliases={"miuf": {}, "MIUF": {}, "MeanInvUserFreq": {}},
+)
+def novelty(r: Recommendations, *, k: Cutoff = None, of: Of = "users") -> pl.Expr:
+    """Mean self-information of the first k items, in bits: high if few know them.
+
+    ``mean over the items of -log2(n(i) / N)``, where n(i) of the N users of the history
+    interacted with the item. With ``of="interactions"``, n(i) and N are interactions.
+    An item that the history lacks counts as if it had one.
+
+    Undefined: the list or the history is empty.
+    Source: Zhou et al., PNAS 107, 2010 (self-information); Vargas and Castells, RecSys
+    2011, section 3.
+    Equal to: RecTools ``MeanInvUserFreq(k)``.
+    Example: a history of 4 users, items that 1 and 2 of them know: novelty@2 =
+    (2 + 1) / 2.
+    """
+    return r.mean(self_information(r, of), k)
+
+
+@metric(needs_relevant=False, aliases={"Surprisal": {}})
+def surprisal(r: Recommendations, *, k: FiniteCutoff = 10) -> pl.Expr:
+    """Novelty on a scale of 0 to 1: of k items that one user of all knows it is 1.
+
+    ``sum over the first k items of log2(N / n(i)) / log2(N) / k``, where n(i) of the N
+    users of the history interacted with the item; one that the history lacks counts as
+    if one user had. Places that the list leaves empty count as 0.
+
+    Undefined: the history has fewer than two users.
+    Source: the documentation of RePlay, which calls it so.
+    Example: a history of 4 users, items that 1 and 2 of them know: surprisal@2 =
+    (1 + 1/2) / 2.
+    """
+    most = r.user_count.log(2.0)
+    bits = r.listed_count(k) * most - r.sum(r.users.clip(1.0).log(2.0) * r.in_top(k))
+    return divide(ratio(bits, most), k)
+
+
+@metric(needs_relevant=False, bounds=POSITIVE, aliases={"AvgRecPopularity": {}})
+def mean_popularity(
+    r: Recommendations,
+    *,
+    k: Cutoff = None,
+    normalize: Annotated[
+        bool, Doc("whether to divide by the number of all interactions")
+    ] = False,
+) -> pl.Expr:
+    """Mean number of interactions that the history has with the first k items.
+
+    ``mean over the items of their interactions``; 0 for an item that it lacks. With
+    ``normalize``, divided by the number of all interactions.
+
+    Undefined: the list is empty.
+    Source: Yin, Cui, Li, Yao and Chen, VLDB 2012, section 5.1 (average recommendation
+    popularity, which other tools call ARP).
+    Equal to: RecTools ``AvgRecPopularity(k, normalize)``.
+    Example: items with 1 and 2 interactions: mean_popularity@2 = 1.5.
+    """
+    value = r.mean(r.interactions, k)
+    return ratio(value, r.interaction_count) if normalize else value
+
+
+def in_tail(r: Recommendations, head: float) -> pl.Expr:
+    """Whether the item is not among those that have the share of interactions."""
+    known = r.interactions_above < head * r.interaction_count
+    return ~known.fill_null(value=False)
+
+
+@metric(needs_relevant=False, aliases={"APLT": {}})
+def tail_share(r: Recommendations, *, k: Cutoff = None, head: Head = 0.8) -> pl.Expr:
+    """Share of the first k items that are in the long tail.
+
+    ``items in the tail / items``. The head are the most popular items that together
+    have the share ``head`` of the interactions, down to the one that reaches it, with
+    all that have as many; the tail are all others.
+
+    Undefined: the list is empty.
+    Source: Abdollahpouri, Burke and Mobasher, FLAIRS 2019, eq. 3 (average percentage of
+    long tail items, APLT).
+    Example: interactions of a: 8, of b: 2; the list a, b: tail_share@2 = 1/2.
+    """
+    return r.mean(in_tail(r, head), k)
+
+
+@metric(needs_relevant=False, bounds=POSITIVE, aliases={"ACLT": {}})
+def tail_items(r: Recommendations, *, k: Cutoff = None, head: Head = 0.8) -> pl.Expr:
+    """Number of the first k items that are in the long tail (see ``tail_share``).
+
+    Undefined: never; an empty list has 0.
+    Source: Abdollahpouri, Burke and Mobasher, FLAIRS 2019, eq. 4 (average coverage of
+    long tail items, ACLT).
+    Example: interactions of a: 8, of b: 2; the list a, b: tail_items@2 = 1.
+    """
+    return r.sum(in_tail(r, head) & r.in_top(k))
+
+
+@metric(needs_relevant=False, aliases={})
+def unseen(r: Recommendations, *, k: Cutoff = None) -> pl.Expr:
+    """Share of the first k items with which the user never interacted.
+
+    ``items that the history of the user lacks / items``.
+
+    Undefined: the list is empty.
+    Source: the documentation of RePlay, which calls it novelty; an empty list has 1
+    there.
+    Example: the list a, b of a user who interacted with a: unseen@2 = 1/2.
+    """
+    return r.mean(~r.seen, k)
+
+
+@metric(needs_relevant=False, aliases={"EPC": {}})
+def epc(r: Recommendations, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
+    """Expected popularity complement: how new the relevant items at the top are.
+
+    ``sum of d(i) rel(i) (1 - n(i) / N) / sum of d(i)`` over the first k items, where
+    n(i) of the N users of the history interacted with the item, and ``d(i) = 1 /
+    log2(rank + 1)``.
+
+    Undefined: the list or the history is empty.
+    Source: Vargas and Castells, RecSys 2011, eq. 8.
+    Example: a history of 4 users, a relevant item at rank 1 that 1 of them knows:
+    epc@1 = 3/4.
+    """
+    return _discounted(r, 1.0 - ratio(r.users, r.user_count), k, rel)
+
+
+@metric(needs_relevant=False, bounds=POSITIVE, aliases={"EFD": {}})
+def efd(r: Recommendations, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
+    """Expected free discovery: bits of the relevant items at the top.
+
+    ``sum of d(i) rel(i) -log2(n(i) / N) / sum of d(i)`` over the first k items, where
+    n(i) of the N interactions of the history are with the item (one that it lacks
+    counts as 1), and ``d(i) = 1 / log2(rank + 1)``.
+
+    Undefined: the list or the history is empty.
+    Source: Vargas and Castells, RecSys 2011, eq. 9.
+    Example: a history of 8 interactions, a relevant item at rank 1 with 2 of them:
+    efd@1 = 2.
+    """
+    return _discounted(r, self_information(r, "interactions"), k, rel)
+
+
+def _discounted(
+    r: Recommendations, value: pl.Expr, k: int | None, rel: float
+) -> pl.Expr:
+    weight = r.weight(inverse("log2"), k)
+    return ratio(r.sum(weight * r.relevant(rel) * value), r.sum(weight))
+
+
+@metric(needs_relevant=False, aliases={"Serendipity": {}})
+def serendipity(r: Recommendations, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
+    """How much better than by popularity the relevant items are ranked.
+
+    ``mean over the first k items of max(p(i) - u(i), 0) rel(i)`` with ``p(i) = (n + 1 -
+    rank) / n`` and ``u(i)`` the same of the item's rank by popularity, where n is the
+    number of items in the catalog. Items with as many interactions share a rank,
+    without gaps; u is 0 for an item that the history lacks.
+
+    Undefined: the list is empty.
+    Source: the documentation of RecTools, after Murakami, Mori and Orihara, 2008.
+    Equal to: RecTools ``Serendipity(k)``.
+    Example: a catalog of 4 items, one relevant at rank 1, the third by popularity:
+    serendipity@1 = 1 - 2/4.
+    """
+    n = r.item_count
+    own = ratio(n + 1.0 - r.rank, n)
+    usual = ratio(n + 1.0 - r.popularity_rank, n).fill_null(0.0)
+    return r.mean((own - usual).clip(0.0) * r.relevant(rel), k)
+
+
+@metric(needs_relevant=False, bounds=POSITIVE, aliases={"IntraListDiversity": {}})
+def ild(
+    r: Recommendations,
+    *,
+    k: Cutoff = None,
+    feature: Feature = "category",
+    undefined: Undefined = None,
+) -> pl.Expr:
+    """Intra-list diversity: mean distance between two of the first k items.
+
+    ``sum over pairs of the distance / pairs``. The distance of two categories is 1 if
+    they differ, of two lists of categories the number of those that only one of them
+    has (Hamming), of two vectors (an Array of numbers) 1 less their cosine.
+    ``undefined``: the value of a list of fewer than two items.
+
+    Undefined: the list has fewer than two items, unless ``undefined`` is given.
+    Source: Ziegler, McNee, Konstan and Lausen, WWW 2005, section 3.3 (as a distance).
+    Equal to: RecTools ``IntraListDiversity`` with ``PairwiseHammingDistanceCalculator``
+    and ``undefined=0``.
+    Example: items of the categories x, x and y: ild@3 = 2/3.
+    """
+    n = r.listed_count(k)
+    found = ratio(r.distances(feature, k), n * (n - 1.0))
+    return found if undefined is None else found.fill_null(undefined)
+
+
+@metric(needs_relevant=False, aliases={"CategoricalDiversity": {}})
+def category_diversity(
+    r: Recommendations, *, k: FiniteCutoff = 10, feature: Feature = "category"
+) -> pl.Expr:
+    """Number of different categories among the first k items, divided by k.
+
+    ``different categories / k``, whatever the length of the list.
+
+    Undefined: never; an empty list has 0.
+    Source: the documentation of RePlay (categorical diversity).
+    Example: items of the categories x, x and y: category_diversity@3 = 2/3.
+    """
+    counts = r.category_counts(feature, k)
+    return divide(counts.list.len().cast(pl.Float64), k)
+
+
+@metric(needs_relevant=False, aliases={"CoveredUsers": {}})
+def user_coverage(
+    r: Recommendations,
+    *,
+    k: Cutoff = None,
+    least: Annotated[int, Range(least=1), Doc("items that a list needs")] = 1,
+) -> pl.Expr:
+    """Share of users with at least so many items in the first k places.
+
+    ``1 if the list has ``least`` items among its first k, else 0``, on average.
+
+    Undefined: never.
+    Source: the documentation of RecTools (covered users; sufficient recommendations).
+    Equal to: RecTools ``CoveredUsers(k)`` and, with ``least=k``, ``SufficientReco(k)``.
+    Example: the list a, b: user_coverage@10 = 1, user_coverage(least=10)@10 = 0.
+    """
+    return (r.listed_count(k) >= least).cast(pl.Float64)

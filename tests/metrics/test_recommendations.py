@@ -1,0 +1,256 @@
+"""Measures of users' lists and of the catalog, against plain loops."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from reference import recommendation as plain
+from vocabularies import CATALOG_METRICS, LIST_METRICS
+
+import polars_rank as pr
+from polars_rank.exceptions import DataError
+
+MEASURES = [
+    *(f"{name}@{k}" for name in LIST_METRICS for k in (1, 3)),
+    *(name for name in LIST_METRICS if name not in ("surprisal", "category_diversity")),
+    "novelty(of=interactions)@3",
+    "mean_popularity(normalize=True)@3",
+    "tail_share(head=0.3)@3",
+    "tail_items(head=0.3)@3",
+    "epc(rel=2)@3",
+    "serendipity(rel=2)@3",
+    "ild(feature=tags)@3",
+    "ild(feature=tags)",
+    "ild(feature=vector)@3",
+    "ild(feature=vector, undefined=0)",
+    "user_coverage(least=2)@3",
+]
+CATALOG = [
+    *(f"{name}@{k}" for name in CATALOG_METRICS for k in (1, 3)),
+    *CATALOG_METRICS,
+    "gini(over=recommended)@3",
+]
+COLUMNS = {"query": "user", "doc": "item"}
+
+
+class Shop:
+    """Random lists, judgments, history and items; ids are numbers or text."""
+
+    def __init__(self, seed, *, text=False):
+        draw = random.Random(seed)
+        name = (lambda i: f"i{i}") if text else (lambda i: i)
+        catalog = [name(i) for i in range(12)]
+        self.features = {
+            item: {
+                "category": draw.choice("xyz"),
+                "tags": draw.sample("abcd", draw.randint(0, 3)),
+                "vector": [float(draw.randint(-2, 2)) for _ in range(3)],
+            }
+            for item in catalog
+        }
+        users = range(1, 9)
+        self.pairs = [(draw.choice(users), draw.choice(catalog[:9])) for _ in range(40)]
+        self.lists = {}
+        rows = []
+        for user in users[:-1]:  # the last one has no list
+            items = draw.sample(catalog, draw.randint(1, 6))
+            scores = [draw.randint(0, 3) for _ in items]
+            rows += [(user, i, float(s)) for i, s in zip(items, scores, strict=True)]
+            # Equal scores: the larger id first, as text.
+            order = sorted(zip(scores, map(str, items), items, strict=True))[::-1]
+            self.lists[user] = [item for _, _, item in order]
+        self.labels = defaultdict(dict)
+        for user in users[1:]:
+            for item in draw.sample(catalog, 5):
+                self.labels[user][item] = draw.choice([0, 1, 1, 2])
+        draw.shuffle(rows)
+        self.run = pl.DataFrame(rows, ["user", "item", "score"], orient="row")
+        self.qrels = pl.DataFrame(
+            [(u, i, n) for u, own in self.labels.items() for i, n in own.items()],
+            ["user", "item", "label"],
+            orient="row",
+        )
+        self.history = pl.DataFrame(self.pairs, ["user", "item"], orient="row")
+        self.items = pl.DataFrame(
+            [{"item": item, **about} for item, about in self.features.items()],
+            schema_overrides={"vector": pl.Array(pl.Float64, 3)},
+        )
+
+    @property
+    def frames(self):
+        return {"history": self.history, "items": self.items, **COLUMNS}
+
+    @property
+    def known(self):
+        return plain.History(self.pairs, self.features)
+
+
+def arguments(text):
+    measure = pr.Measure.parse(text)
+    return measure.metric, measure.arguments
+
+
+def expected(shop, user, text):
+    name, given = arguments(text)
+    own = shop.lists.get(user, [])
+    return plain.LISTS[name](own, user, shop.labels[user], shop.known, **given)
+
+
+@pytest.mark.parametrize("layout", ["any", "contiguous", "auto"])
+@pytest.mark.parametrize("judged", [True, False])
+def test_lists_equal_plain_loops(judged, layout):
+    for seed in range(6):
+        shop = Shop(seed, text=seed % 2 == 1)
+        run = shop.run.sort("user", maintain_order=True)
+        qrels = shop.qrels if judged else None
+        if not judged:
+            run = run.join(shop.qrels, on=["user", "item"], how="left")
+        rows = pr.per_query(
+            run if seed % 3 else run.lazy(),
+            ["ndcg@3", *MEASURES],
+            qrels=qrels,
+            missing="zero" if judged else None,
+            no_relevant="zero",
+            layout=layout,
+            **shop.frames,
+        )
+        rows = rows.lazy().collect()
+        assert rows.height == (len(shop.labels) if judged else len(shop.lists))
+        for row in rows.iter_rows(named=True):
+            for text in MEASURES:
+                wanted = expected(shop, row["user"], text)
+                near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
+                assert row[text] == near, (seed, row["user"], text)
+
+
+def test_accuracy_does_not_change_beside_them():
+    shop = Shop(3)
+    accuracy = ["ndcg@3", "ap", "recall@3", "rr", "precision@5"]
+    beside = pr.per_query(
+        shop.run, [*accuracy, *MEASURES], qrels=shop.qrels, missing="zero",
+        **shop.frames,
+    )  # fmt: skip
+    alone = pr.per_query(
+        shop.run, accuracy, qrels=shop.qrels, missing="zero", **COLUMNS
+    )
+    assert_frame_equal(beside.select(alone.columns), alone, check_exact=True)
+
+
+def test_the_catalog_equals_plain_loops():
+    for seed in range(6):
+        shop = Shop(seed, text=seed % 2 == 1)
+        (row,) = pr.evaluate(
+            shop.run.with_columns(label=0), CATALOG, **shop.frames
+        ).to_dicts()
+        for text in CATALOG:
+            name, given = arguments(text)
+            lists = shop.lists.values()
+            wanted = plain.CATALOGS[name](lists, shop.known, **given)
+            near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
+            assert row[text] == near, (seed, text)
+
+
+@pytest.mark.parametrize("memory_limit", [None, "500MB"])
+def test_segments_of_the_catalog(memory_limit):
+    shop = Shop(2)
+    half = pl.col("user") % 2
+    run = shop.run.with_columns(half=half, label=0)
+    found = pr.evaluate(
+        run.lazy(), CATALOG, by="half", memory_limit=memory_limit, **shop.frames
+    ).collect()
+    for part in (0, 1):
+        alone = pr.evaluate(run.filter(half == part), CATALOG, **shop.frames)
+        own = found.filter(pl.col("half") == part).drop("half")
+        assert_frame_equal(own, alone, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
+def test_a_memory_limit_changes_nothing(layout):
+    shop = Shop(4, text=True)
+    run = shop.run.sort("user")
+    asked = ["ndcg@3", *MEASURES, *CATALOG]
+    given = {"qrels": shop.qrels, "missing": "zero", **shop.frames}
+    wanted = pr.evaluate(run, asked, **given)
+    found = pr.evaluate(
+        run.lazy(), asked, memory_limit="500MB", layout=layout, **given
+    ).collect()
+    assert_frame_equal(found, wanted, check_exact=True)
+
+
+def test_known_ranks():
+    """Ranks may have gaps: a cutoff is a rank."""
+    shop = Shop(5)
+    run = pl.DataFrame({"user": 2, "item": [1, 5, 7], "rank": [1, 4, 9]})
+    asked = ["user_coverage(least=2)@3", "user_coverage(least=2)@4", "novelty@4"]
+    for qrels in (shop.qrels.filter(pl.col("user") == 2), None):
+        rows = pr.per_query(
+            run.with_columns(label=1), asked, qrels=qrels, rank="rank", **shop.frames
+        )
+        known = shop.known
+        novelty = plain.novelty([1, 5], 2, {}, known)
+        assert rows.row(0)[1:] == (0.0, 1.0, pytest.approx(novelty, abs=1e-12))
+
+
+def test_labels_are_needed_only_by_measures_that_read_them():
+    shop = Shop(6)
+    pr.evaluate(shop.run, ["novelty@3", "coverage@3"], **shop.frames)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="label column"):
+        pr.evaluate(shop.run, ["novelty@3", "epc@3"], **shop.frames)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (lambda s: {"history": s.history.clear()}, "history= has no rows"),
+        (
+            lambda s: {"history": pl.concat([s.history, s.history[:1] * None])},
+            "history= has null users or items",
+        ),
+        (lambda s: {"items": s.items[:-3]}, "recommended items are not in items="),
+        (lambda s: {"items": pl.concat([s.items, s.items[:2]])}, "more than one row"),
+        (
+            lambda s: {"items": s.items.with_columns(category=pl.lit(None, pl.String))},
+            "column 'category': the feature of a recommended item is null",
+        ),
+    ],
+)
+def test_bad_rows_are_named(change, rule):
+    shop = Shop(7)
+    run = shop.run.with_columns(label=0)
+    given = shop.frames | change(shop)
+    with pytest.raises(DataError, match=rule):
+        pr.evaluate(run, ["novelty@3", "ild@6"], **given)
+
+
+@pytest.mark.parametrize(
+    ("measure", "given", "told"),
+    [
+        ("novelty@3", {}, "novelty@3: give the past interactions"),
+        ("coverage@3", {}, "coverage@3: give the catalog"),
+        ("ild@3", {}, "feature='category' is a column of items"),
+    ],
+)
+def test_missing_frames_are_named(measure, given, told):
+    shop = Shop(8)
+    with pytest.raises(ValueError, match=told):
+        pr.evaluate(shop.run.with_columns(label=0), measure, **COLUMNS, **given)
+
+
+def test_other_misuse_is_refused():
+    shop = Shop(9)
+    run = shop.run.with_columns(label=0, weight=1.0)
+    with pytest.raises(ValueError, match="coverage is a number of all lists together"):
+        pr.per_query(run, "coverage@3", **shop.frames)
+    with pytest.raises(ValueError, match="has no weights"):
+        pr.evaluate(run, "gini@3", weight="weight", **shop.frames)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="'colour' is not in"):
+        pr.evaluate(run, "ild(feature=colour)@3", **shop.frames)
+    with pytest.raises(TypeError, match="never equal"):
+        text = shop.history.with_columns(pl.col("item").cast(pl.String))
+        pr.evaluate(run, "novelty@3", **shop.frames | {"history": text})
+    with pytest.raises(ValueError, match="doc must name the column of items"):
+        pr.evaluate(run, "entropy@3", query="user", doc=None)

@@ -1,0 +1,203 @@
+"""Plain loops over one user's list, and over the lists of all users."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+
+LISTS, CATALOGS = {}, {}
+
+
+@dataclass
+class History:
+    """Pairs of users and items; ``features`` of the items of the catalog."""
+
+    pairs: list[tuple]
+    features: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.interactions = Counter(item for _, item in self.pairs)
+        self.users = Counter(item for _, item in set(self.pairs))
+        self.user_count = len({user for user, _ in self.pairs})
+
+
+def of_list(function):
+    LISTS[function.__name__] = function
+    return function
+
+
+def of_catalog(function):
+    CATALOGS[function.__name__] = function
+    return function
+
+
+def mean(values):
+    values = list(values)
+    return math.fsum(values) / len(values) if values else None
+
+
+def bits(history, item, of="users"):
+    if of == "users":
+        return -math.log2(max(history.users[item], 1) / history.user_count)
+    return -math.log2(max(history.interactions[item], 1) / len(history.pairs))
+
+
+def top(items, k):
+    """Items with their places: the list is in rank order."""
+    return list(enumerate(items, 1))[:k]
+
+
+@of_list
+def novelty(items, user, labels, history, k=None, of="users"):
+    return mean(bits(history, item, of) for _, item in top(items, k))
+
+
+@of_list
+def surprisal(items, user, labels, history, k=10):
+    if history.user_count < 2:
+        return None
+    most = math.log2(history.user_count)
+    return math.fsum(bits(history, item) / most for _, item in top(items, k)) / k
+
+
+@of_list
+def mean_popularity(items, user, labels, history, k=None, normalize=False):
+    value = mean(history.interactions[item] for _, item in top(items, k))
+    return value / len(history.pairs) if normalize and value is not None else value
+
+
+def tail(history, item, head):
+    """Whether the items of higher popularity have the share already."""
+    own = history.interactions[item]
+    above = sum(n for n in history.interactions.values() if n > own)
+    return own == 0 or not above < head * len(history.pairs)
+
+
+@of_list
+def tail_share(items, user, labels, history, k=None, head=0.8):
+    return mean(tail(history, item, head) for _, item in top(items, k))
+
+
+@of_list
+def tail_items(items, user, labels, history, k=None, head=0.8):
+    return float(sum(tail(history, item, head) for _, item in top(items, k)))
+
+
+@of_list
+def unseen(items, user, labels, history, k=None):
+    return mean((user, item) not in history.pairs for _, item in top(items, k))
+
+
+def discounted(items, labels, value, k, rel):
+    rows = top(items, k)
+    above = math.fsum(
+        value(item) / math.log2(rank + 1)
+        for rank, item in rows
+        if labels.get(item) is not None and labels[item] >= rel
+    )
+    below = math.fsum(1 / math.log2(rank + 1) for rank, _ in rows)
+    return above / below if rows else None
+
+
+@of_list
+def epc(items, user, labels, history, k=None, rel=1):
+    def new(item):
+        return 1 - history.users[item] / history.user_count
+
+    return discounted(items, labels, new, k, rel)
+
+
+@of_list
+def efd(items, user, labels, history, k=None, rel=1):
+    return discounted(
+        items, labels, lambda item: bits(history, item, "interactions"), k, rel
+    )
+
+
+@of_list
+def serendipity(items, user, labels, history, k=None, rel=1):
+    n = len(history.features)
+    counts = sorted(set(history.interactions.values()), reverse=True)
+    values = []
+    for rank, item in top(items, k):
+        place = {c: i for i, c in enumerate(counts, 1)}.get(history.interactions[item])
+        usual = 0.0 if place is None else (n + 1 - place) / n
+        relevant = labels.get(item) is not None and labels[item] >= rel
+        values.append(max((n + 1 - rank) / n - usual, 0.0) * relevant)
+    return mean(values)
+
+
+def distance(a, b):
+    if isinstance(a, list) and a and isinstance(a[0], float):
+        lengths = [math.sqrt(sum(x * x for x in v)) for v in (a, b)]
+        if 0 in lengths:
+            return 1.0
+        return 1 - sum(x * y for x, y in zip(a, b, strict=True)) / math.prod(lengths)
+    if isinstance(a, list):
+        return len(set(a) ^ set(b))
+    return float(a != b)
+
+
+@of_list
+def ild(items, user, labels, history, k=None, feature="category", undefined=None):
+    chosen = [history.features[item][feature] for _, item in top(items, k)]
+    pairs = [distance(a, b) for a, b in combinations(chosen, 2)]
+    return mean(pairs) if pairs else undefined
+
+
+@of_list
+def category_diversity(items, user, labels, history, k=10, feature="category"):
+    return len({history.features[item][feature] for _, item in top(items, k)}) / k
+
+
+@of_list
+def user_coverage(items, user, labels, history, k=None, least=1):
+    return float(len(top(items, k)) >= least)
+
+
+# -- of all lists
+
+
+def counted(lists, k):
+    return Counter(item for items in lists for _, item in top(items, k))
+
+
+@of_catalog
+def coverage(lists, history, k=None):
+    return len(counted(lists, k)) / len(history.features)
+
+
+@of_catalog
+def gini(lists, history, k=None, over="catalog"):
+    """Mean difference of all ordered pairs, relative to twice the mean."""
+    counts = list(counted(lists, k).values())
+    if over == "catalog":
+        counts += [0] * (len(history.features) - len(counts))
+    n = len(counts)
+    if n < 2 or not sum(counts):
+        return None
+    apart = sum(abs(a - b) for a, b in permutations(counts, 2)) / (n * (n - 1))
+    return apart / (2 * sum(counts) / n)
+
+
+@of_catalog
+def entropy(lists, history, k=None):
+    counts = counted(lists, k).values()
+    total = sum(counts)
+    return -math.fsum(c / total * math.log2(c / total) for c in counts)
+
+
+@of_catalog
+def effective_items(lists, history, k=None):
+    return 2 ** entropy(lists, history, k)
+
+
+@of_catalog
+def personalization(lists, history, k=None):
+    own = [{item for _, item in top(items, k)} for items in lists if items]
+    pairs = [
+        1 - len(a & b) / math.sqrt(len(a) * len(b)) for a, b in combinations(own, 2)
+    ]
+    return mean(pairs)
