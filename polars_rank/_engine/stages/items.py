@@ -58,9 +58,11 @@ class Items(NamedTuple):
             rank = count.rank("dense", descending=True)
             table = table.with_columns(popularity_rank=rank)
         if "interactions_above" in words:
-            above = (count.cast(pl.Int64).cum_sum() - count).min().over("interactions")
             table = table.sort("interactions", descending=True)
-            table = table.with_columns(interactions_above=above)
+            before = count.cast(pl.Int64).cum_sum() - count
+            table = table.with_columns(interactions_above=before)
+            first = pl.col("interactions_above").min().over("interactions")
+            table = table.with_columns(interactions_above=first)
         return table.select("doc", pl.col(words).cast(pl.Float64))
 
     def totals(self) -> pl.LazyFrame:

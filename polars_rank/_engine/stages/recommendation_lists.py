@@ -176,8 +176,12 @@ def _rows(
         on, rows = [*known.keys, "doc"], rows.cache()  # read twice
         rows = rows.join(known.seen(rows), on=on, how="left", maintain_order="left")
     totals = known.totals()
+    counts = [*totals.collect_schema()]
     rows = rows.join(totals, how="cross", maintain_order="left")
-    return rows, [*scalars, *totals.collect_schema()]
+    # Polars divides by a repeated number by multiplying with its inverse, which is
+    # inexact and not what it does in a plan of several parts: make columns of them.
+    zero = 0 * pl.col("rank").fill_null(0)
+    return rows.with_columns(pl.col(counts) + zero), [*scalars, *counts]
 
 
 def _exploded(frame: pl.LazyFrame, lists: str) -> pl.LazyFrame:
