@@ -43,9 +43,15 @@ def _metrics() -> dict[str, Any]:
     log = rows(40, seed=11)
     intents = log.with_columns(intent=pl.col("doc_id").str.slice(1).cast(int) % 3)
     qrels = intents.select("query_id", "doc_id", "intent", "label")
+    about_items = {
+        "history": rows(30, seed=12).select("query_id", "doc_id"),
+        "items": intents.select("doc_id", category=pl.col("intent")).unique(),
+    }
     frames = {
         "ranking": (log, {}),
         "subtopics": (log.drop("label"), {"qrels": qrels, "subtopic": "intent"}),
+        "recommendations": (log, about_items),
+        "catalog": (log, about_items),
     }
     result: dict[str, Any] = {}
     for vocabulary, (frame, options) in frames.items():

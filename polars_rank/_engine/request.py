@@ -217,10 +217,7 @@ class Request:
         if doc is None and convention.on_duplicate != "error":
             msg = "doc must name the column of document ids: duplicates are found by it"
             raise ValueError(msg)
-        if doc is None and any(map(is_of_lists, parsed)):
-            names = ", ".join(m.name for m in parsed if is_of_lists(m))
-            msg = f"doc must name the column of items, which {names} are about"
-            raise ValueError(msg)
+        _require_items(parsed, doc, convention)
         request = cls(
             frame=opened.run,
             qrels=opened.qrels,
@@ -377,6 +374,22 @@ def _known_doc(
         return doc
     require_no_other_ids(schema, used)
     return None
+
+
+def _require_items(
+    measures: Sequence[Measure | Custom], doc: Column | None, convention: Convention
+) -> None:
+    """Require items, each once, for measures of lists."""
+    names = ", ".join(m.metric for m in measures if is_of_lists(m))
+    if names and doc is None:
+        msg = f"doc must name the column of items, which {names} are about"
+        raise ValueError(msg)
+    if names and convention.on_duplicate == "keep_rank":
+        msg = (
+            "on_duplicate='keep_rank' leaves copies of items in the lists, which "
+            f"{names} would count: choose on_duplicate='best'"
+        )
+        raise ValueError(msg)
 
 
 def _without_labels(

@@ -22,7 +22,7 @@ from polars_rank.core.registry import not_taken
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.evaluation.deciding import OPTIONS
 from polars_rank.io.frames import FrameLike
-from polars_rank.measures.measure import MeasureLike
+from polars_rank.measures.measure import MeasureLike, is_of_lists
 
 AGGREGATED = ("by", "weight", "stats")
 OF_RESULT = ("rank", "label", "contribution")
@@ -149,6 +149,12 @@ def request_of(
     if len(request.measures) != 1:
         named = ", ".join(m.name for m in request.measures)
         msg = f"{function} are of one measure, not of {named or 'none'}"
+        raise ValueError(msg)
+    if is_of_lists(request.measures[0]):
+        msg = (
+            f"{function} are of measures of relevance, such as 'ndcg@10', not of "
+            f"{request.measures[0].name}, which is about what is known of the items"
+        )
         raise ValueError(msg)
     request = replace(request, contributions=True)
     _require_distinct_names(request)

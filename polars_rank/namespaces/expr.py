@@ -20,6 +20,14 @@ from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import Options, expr_of, method
 from polars_rank.typing import Column
 
+NEEDED = {  # by measures that are for frames only: what, and the options that give it
+    "subtopics": ("a query's subtopics", "qrels= and subtopic="),
+    "recommendations": (
+        "what is known about the items of a list",
+        "history= or items=",
+    ),
+    "catalog": ("the lists of all users", "history= or items="),
+}
 OF_FRAMES = (
     *("evaluate", "per_query", "evaluate_both", "compare", "match_report"),
     *("preferences", "contributions", "changes", "reasons"),
@@ -68,10 +76,10 @@ class ExprRankEval:
             raise AttributeError(msg, name=name, obj=self) from None
         if metric.vocabulary == "ranking":
             return partial(getattr(self, metric.name), **preset | after)
+        needed, options = NEEDED[metric.vocabulary]
         msg = (
-            f"{metric.name} needs a query's subtopics, which one expression of labels "
-            "cannot hold: evaluate a frame, with evaluate or per_query, qrels= and "
-            "subtopic="
+            f"{metric.name} needs {needed}, which one expression of labels cannot "
+            f"hold: evaluate a frame, with evaluate or per_query, {options}"
         )
         raise AttributeError(msg, name=name, obj=self)
 

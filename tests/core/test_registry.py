@@ -164,7 +164,8 @@ def test_the_first_parameter_tells_the_vocabulary():
     assert METRICS["over_subtopics"].vocabulary == "subtopics"
     assert METRICS["bare"].vocabulary == "ranking"
     assert "over_subtopics" in of_vocabulary("subtopics")
-    assert {*of_vocabulary("ranking"), *of_vocabulary("subtopics")} == set(METRICS)
+    words = ("ranking", "subtopics", "recommendations", "catalog")
+    assert sum(len(of_vocabulary(word)) for word in words) == len(METRICS)
 
 
 def takes_gain_and_threshold(name):

@@ -12,6 +12,7 @@ from reference import recommendation as plain
 from vocabularies import CATALOG_METRICS, LIST_METRICS
 
 import polars_rank as pr
+from polars_rank import analysis
 from polars_rank.exceptions import DataError
 
 MEASURES = [
@@ -229,8 +230,8 @@ def test_bad_rows_are_named(change, rule):
 @pytest.mark.parametrize(
     ("measure", "given", "told"),
     [
-        ("novelty@3", {}, "novelty@3: give the past interactions"),
-        ("coverage@3", {}, "coverage@3: give the catalog"),
+        ("novelty@3", {}, "novelty: give the past interactions"),
+        ("coverage@3", {}, "coverage: give the catalog"),
         ("ild@3", {}, "feature='category' is a column of items"),
     ],
 )
@@ -238,6 +239,37 @@ def test_missing_frames_are_named(measure, given, told):
     shop = Shop(8)
     with pytest.raises(ValueError, match=told):
         pr.evaluate(shop.run.with_columns(label=0), measure, **COLUMNS, **given)
+
+
+def test_copies_of_unjudged_items_are_found():
+    """No measure of relevance would see them, but a list that has them is no list."""
+    shop = Shop(9)
+    judged = {*shop.qrels.select("user", "item").iter_rows()}
+    rows = shop.run.sort("user", "item").filter(pl.col("user") > 1).rows()
+    user, item, score = next(row for row in rows if row[:2] not in judged)
+    copy = {"user": user, "item": item, "score": score}
+    run = pl.concat([shop.run, pl.DataFrame(copy)])
+    given = {"qrels": shop.qrels, "missing": "zero", **shop.frames}
+    with pytest.raises(DataError, match=rf"duplicate documents .* query {user}"):
+        pr.evaluate(run, "novelty", **given)
+    best = pr.evaluate(run, MEASURES, on_duplicate="best", **given)
+    assert_frame_equal(best, pr.evaluate(shop.run, MEASURES, **given), check_exact=True)
+    with pytest.raises(ValueError, match="leaves copies of items"):
+        pr.evaluate(run, "novelty", on_duplicate="keep_rank", **given)
+
+
+@pytest.mark.parametrize("convention", ["trec_eval", "trec_eval_9", "lightgbm", "ranx"])
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+def test_lists_without_checks(convention, layout):
+    """A plan without checks reads fewer columns."""
+    shop = Shop(10, text=True)
+    given = {"qrels": shop.qrels, "layout": layout, "convention": convention}
+    run = shop.run.sort("user", maintain_order=True).lazy()
+    for asked in (["novelty@3"], ["coverage@3"], ["epc@3", "ndcg@3"], MEASURES):
+        given |= {"missing": "zero", **shop.frames}
+        checked = pr.evaluate(run, asked, **given).collect()
+        quick = pr.evaluate(run, asked, check="off", **given).collect()
+        assert_frame_equal(quick, checked, check_exact=True)
 
 
 def test_other_misuse_is_refused():
@@ -249,8 +281,14 @@ def test_other_misuse_is_refused():
         pr.evaluate(run, "gini@3", weight="weight", **shop.frames)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="'colour' is not in"):
         pr.evaluate(run, "ild(feature=colour)@3", **shop.frames)
+    text = shop.history.with_columns(pl.col("item").cast(pl.String))
     with pytest.raises(TypeError, match="never equal"):
-        text = shop.history.with_columns(pl.col("item").cast(pl.String))
         pr.evaluate(run, "novelty@3", **shop.frames | {"history": text})
     with pytest.raises(ValueError, match="doc must name the column of items"):
         pr.evaluate(run, "entropy@3", query="user", doc=None)
+    with pytest.raises(ValueError, match="contributions are of measures of relevance"):
+        analysis.contributions(run, "novelty@3", query="user", doc="item")
+    with pytest.raises(ValueError, match="measure of recommendations, are not known"):
+        pr.bounds(run, "novelty@3", query="user", doc="item")
+    with pytest.raises(AttributeError, match="what is known about the items of a list"):
+        _ = pl.col("label").rank_eval.novelty

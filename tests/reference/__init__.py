@@ -28,7 +28,7 @@ __all__ = [
 FAMILIES = [
     import_module(f"reference.{module.name}")
     for module in iter_modules(__path__)
-    if module.name not in ("core", "queries", "subtopic")
+    if module.name not in ("core", "fairness", "queries", "recommendation", "subtopic")
 ]
 METRICS: dict[str, Metric] = {
     name: function

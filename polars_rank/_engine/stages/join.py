@@ -143,6 +143,7 @@ def join_qrels(
     )
     rows = pl.union([documents, heads, pools], how="diagonal_relaxed")
     words = [*document_columns(trace.recorder), *(["doc"] if doc else [])]
+    words += ["label"] if key.list_depth and "label" not in words else []
     listed = key.contributions and not key.beside  # in this order
     settled = listed or any(isinstance(m, Custom) for m in key.measures)
     scalars = [*trace.run_scalars, *trace.qrels_scalars]

@@ -30,6 +30,7 @@ from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.recommendations import Recommendations
 from polars_rank.core.registry import value
 from polars_rank.core.rules import (
+    DUPLICATE_DOC,
     DUPLICATE_ITEM,
     EMPTY_HISTORY,
     NULL_FEATURE,
@@ -139,7 +140,7 @@ def _require_frames(
     request: Request, ranking: RecordingRecommendations, measures: Iterable[Measure]
 ) -> None:
     """Require the frames that the measures read."""
-    names = ", ".join(m.name for m in measures)
+    names = ", ".join(dict.fromkeys(m.metric for m in measures))
     of_history = {*WORDS, "seen", "user_count", "interaction_count"}
     if request.history is None and ranking.words & of_history:
         msg = f"{names}: give the past interactions, one row each, with history="
@@ -193,11 +194,14 @@ def _rules(
     request: Request, ranking: RecordingRecommendations
 ) -> list[tuple[Rule, pl.Expr]]:
     """Return the rules for the items of a list, each with how often it is broken."""
+    listed, doc = pl.col("doc").is_not_null(), pl.col("doc").drop_nulls()
+    # Copies whose label matters are counted by the checks of every evaluation, but not
+    # those without a judgment, which a list of items has, too.
+    rules = [(DUPLICATE_DOC, doc.len() - doc.n_unique())]
     if request.items is None:
-        return []
-    listed = pl.col("doc").is_not_null()
+        return rules
     known = pl.col(KNOWN).is_not_null()
-    rules = [(UNKNOWN_ITEM, (listed & ~known).sum())]
+    rules.append((UNKNOWN_ITEM, (listed & ~known).sum()))
     for name in ranking.features:
         lacks = listed & known & pl.col(FEATURE + name).is_null()
         rules.append((NULL_FEATURE._replace(column=name), lacks.sum()))

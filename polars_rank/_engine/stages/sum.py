@@ -60,8 +60,8 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
             scalars.append("runs")
     shares = trace.shares
     document = [] if shares is None else shares.document(rows.collect_schema())
-    if key.list_depth and key.qrels is None:
-        document = ["doc", "rank", "label"]
+    if key.list_depth:
+        document = [*(["doc"] if key.qrels is None else []), "rank", "label"]
     words = with_words(rows, recorder, scalars, document)
     lists = [] if shares is None else [shares.documents(document)]
     lists += [_first(key)] if key.list_depth else []

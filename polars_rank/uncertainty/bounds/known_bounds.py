@@ -33,8 +33,11 @@ def with_known_bounds(
             msg = f"{measure.name!r} is your own measure: its bounds are not known"
             raise ValueError(msg)
         metric = measure.definition
-        if metric.vocabulary == "subtopics":
-            msg = f"bounds of {measure.name}, a measure of subtopics, are not known"
+        if metric.vocabulary != "ranking":
+            msg = (
+                f"bounds of {measure.name}, a measure of {metric.vocabulary}, are not "
+                "known"
+            )
             raise ValueError(msg)
         if metric.uses_scores and not scored:
             msg = f"{measure.name} looks at the scores themselves: it cannot use rank="
