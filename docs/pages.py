@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from polars_rank import evaluate
 from polars_rank.conventions.choices import CHOICES, sentence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import TOOLS, complete_arguments
@@ -46,6 +49,8 @@ TITLES = {  # of the families; another family is called by the name of its file
     "persistence": "Rank-biased precision",
     "recall_levels": "Precision at levels of recall",
     "subtopic": "Subtopics and diversity",
+    "recommendation": "Recommended lists",
+    "catalog": "The catalog of a recommender",
     "user_models": "User models",
 }
 SECTION = re.compile(r"^(Undefined|Errors|Source|Equal to|Example): ", re.MULTILINE)
@@ -185,9 +190,35 @@ def measure_section(metric: Metric) -> str:
         facts["Needs"] = (
             "judgments with a column of [subtopics](../guide/subtopics.md)."
         )
+    if found := needed_frames(metric):
+        facts["Needs"] = f"{' or '.join(found)}."
     ordered = [name for name in FACTS if name in facts]
     parts.append("\n".join(f"- **{name}:** {facts[name]}" for name in ordered))
     return "\n\n".join(parts) + "\n"
+
+
+ABOUT_ITEMS = {  # what the frames of a recommender are, and smallest ones
+    "history": ("past interactions (`history=`)", {"query_id": [1, 2]}),
+    "items": ("the catalog and its features (`items=`)", {"category": ["x", "y"]}),
+}
+
+
+def needed_frames(metric: Metric) -> list[str]:
+    """The frames of a recommender without which the measure is refused."""
+    if metric.vocabulary not in ("recommendations", "catalog"):
+        return []
+    docs = {"doc_id": ["a", "b"]}
+    run = pl.DataFrame({"query_id": 1, "score": [2, 1], "label": [1, 0], **docs})
+    frames = {name: pl.DataFrame(docs | own) for name, (_, own) in ABOUT_ITEMS.items()}
+    enough = []
+    for given in ((), ("history",), ("items",), ("history", "items")):
+        try:
+            evaluate(run, metric.name, **{name: frames[name] for name in given})
+        except ValueError:
+            continue
+        enough.append(given)
+    least = [g for g in enough if len(g) == len(enough[0])]
+    return [" and ".join(ABOUT_ITEMS[name][0] for name in g) for g in least if g]
 
 
 def parameters(metric: Metric) -> str:

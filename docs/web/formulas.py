@@ -50,6 +50,29 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "R": ("R", "number of relevant documents, retrieved or not"),
     "s": (r"s_i", "score at rank $i$"),
     "S": ("S", "number of subtopics that have a relevant document"),
+    "H": ("H", "items with which the user interacted, of the history"),
+    "I": ("I", "number of items in the catalog"),
+    "Lk": ("L", "the first $k$ items of the user's list"),
+    "m": ("m(i)", "number of interactions with item $i$, of the history"),
+    "M": ("M", "number of interactions of the history"),
+    "p(j)": (
+        r"p_{(j)}",
+        "shares of the items in all recommendations, from the smallest; those never "
+        "recommended have 0",
+    ),
+    "pi": ("p(i)", "share of item $i$ in all recommendations"),
+    "dist": (r"\delta(i, j)", "distance of two items by the feature"),
+    "ranki": ("r(i)", "rank of item $i$ in the list"),
+    "reli": (r"c(i)", "1 if item $i$ is relevant, else 0"),
+    "popi": (
+        "q(i)",
+        "rank of item $i$ by its interactions; equal numbers share one, without gaps; "
+        "$I + 1$ for an item that the history lacks",
+    ),
+    "tail": ("T", "the long tail: items beyond the most popular ones"),
+    "users": ("u(i)", "number of users who interacted with item $i$, at least 1"),
+    "U": ("U", "number of users of the history"),
+    "V": ("V", "the first $k$ items of all lists that have items"),
     "table": (
         r"T_+, F_+, F_-, T_-",
         "documents that are relevant and in the first $k$, not relevant and in it, "
@@ -367,5 +390,51 @@ FORMULAS = {  # TeX, and the symbols in it
     "st_recall": (
         r"\frac{|\{ s : i_{s1} \le k \}|}{S}",
         "i1 k S",
+    ),
+    # recommendation
+    "novelty": (
+        r"\frac{1}{|L|} \sum_{i \in L} -\log_2 \frac{u(i)}{U}",
+        "Lk users U",
+    ),
+    "surprisal": (
+        r"\frac{1}{k} \sum_{i \in L} \frac{\log_2 (U / u(i))}{\log_2 U}",
+        "Lk k users U",
+    ),
+    "mean_popularity": (r"\frac{1}{|L|} \sum_{i \in L} m(i)", "Lk m"),
+    "tail_share": (r"\frac{|L \cap T|}{|L|}", "Lk tail"),
+    "tail_items": (r"|L \cap T|", "Lk tail"),
+    "unseen": (r"\frac{|L \setminus H|}{|L|}", "Lk H"),
+    "epc": (
+        r"\frac{\sum_{i \in L} c(i) \, (1 - u(i) / U) / \log_2(r(i) + 1)}"
+        r"{\sum_{i \in L} 1 / \log_2(r(i) + 1)}",
+        "Lk reli users U ranki",
+    ),
+    "efd": (
+        r"\frac{\sum_{i \in L} -c(i) \log_2(m(i) / M) / \log_2(r(i) + 1)}"
+        r"{\sum_{i \in L} 1 / \log_2(r(i) + 1)}",
+        "Lk reli m M ranki",
+    ),
+    "serendipity": (
+        r"\frac{1}{|L|} \sum_{i \in L} c(i) \max\left(\frac{q(i) - r(i)}{I}, 0\right)",
+        "Lk reli ranki popi I",
+    ),
+    "ild": (
+        r"\frac{2}{|L| (|L| - 1)} \sum_{i < j} \delta(i, j), \qquad i, j \in L",
+        "Lk dist",
+    ),
+    "category_diversity": (
+        r"\frac{|\{ \text{categories of } i : i \in L \}|}{k}",
+        "Lk k",
+    ),
+    "user_coverage": (r"[\, |L| \ge \text{least} \,]", "Lk"),
+    # catalog
+    "coverage": (r"\frac{|\bigcup_V L|}{I}", "V Lk I"),
+    "gini": (r"\frac{\sum_{j=1}^{I} (2 j - I - 1) \, p_{(j)}}{I - 1}", "p(j) I"),
+    "entropy": (r"-\sum_i p(i) \log_2 p(i)", "pi"),
+    "effective_items": (r"2^{\mathrm{entropy}}", ""),
+    "personalization": (
+        r"1 - \frac{1}{|V| (|V| - 1)} \sum_{L \ne L'} \frac{|L \cap L'|}"
+        r"{\sqrt{|L| |L'|}}",
+        "V",
     ),
 }

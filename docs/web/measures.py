@@ -119,8 +119,7 @@ def bounds(metric: Metric) -> str:
 
 def example(metric: Metric) -> Iterator[str]:
     """A list, and the value that the library computes."""
-    subtopics = metric.vocabulary == "subtopics"
-    words = sample.SUBTOPICS_IN_WORDS if subtopics else sample.IN_WORDS
+    words = sample.WORDS[metric.vocabulary]
     yield f"## Example\n\n{words}\n\n{sample.session(metric)}"
 
 

@@ -40,6 +40,26 @@ SUBTOPICS = """>>> import polars as pl
 """
 SUBTOPICS_IN_WORDS = """Four documents were retrieved. `a`, `b` and `d` serve subtopic
 x, `b` and `e` subtopic y; `e` was not retrieved."""
+SHOP = """>>> import polars as pl
+>>> import polars_rank as pr
+>>> run = pl.DataFrame(
+...     {"user": [1, 1, 1, 2, 2], "item": list("acdab"), "score": [3, 2, 1, 2, 1]}
+... )
+>>> qrels = pl.DataFrame({"user": [1, 1, 2], "item": list("cea"), "label": 1})
+>>> history = pl.DataFrame({"user": [3, 3, 4, 4, 1], "item": list("abaca")})
+>>> items = pl.DataFrame({"item": list("abcde"), "category": list("xxyyz")})
+>>> frames = {"qrels": qrels, "history": history, "items": items}
+>>> shop = {"query": "user", "doc": "item", **frames}
+"""
+SHOP_IN_WORDS = """Two users got lists of three and two items. Of the catalog's five
+items, three users of the history know `a`, one each `b` and `c`, and nobody `d` and
+`e`; user 1 has seen `a`."""
+WORDS = {  # about the frames of the example, by the vocabulary of a measure
+    "ranking": IN_WORDS,
+    "subtopics": SUBTOPICS_IN_WORDS,
+    "recommendations": SHOP_IN_WORDS,
+    "catalog": SHOP_IN_WORDS,
+}
 PLACES = 10  # ranks that one relevant document takes in turn
 
 
@@ -73,7 +93,13 @@ def session(metric: Metric) -> str:
     """Lines that compute the value, and what they print."""
     if metric.vocabulary == "subtopics":
         return run_lines(SUBTOPICS, [call(metric.name, ', subtopic="subtopic"')])
+    of_lists = metric.vocabulary in ("recommendations", "catalog")
     texts = [metric.name]
+    if metric.cutoff in metric.parameters and of_lists:
+        texts.append(f"{metric.name}@2")
+    if of_lists:
+        calls = [f'pr.evaluate(run, "{text}", **shop).item(0, 1)' for text in texts]
+        return run_lines(SHOP, calls)
     if metric.cutoff in metric.parameters:
         texts.append(f"{metric.name}@3")
     return run_lines(LIST, [call(text) for text in texts])

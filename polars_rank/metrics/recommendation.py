@@ -249,8 +249,8 @@ def ild(
 
     Undefined: the list has fewer than two items, unless ``undefined`` is given.
     Source: Ziegler, McNee, Konstan and Lausen, WWW 2005, section 3.3 (as a distance).
-    Equal to: RecTools ``IntraListDiversity`` with ``PairwiseHammingDistanceCalculator``
-    and ``undefined=0``.
+    Equal to: RecTools ``IntraListDiversity(k)`` of Hamming distances, with
+    ``undefined=0``.
     Example: items of the categories x, x and y: ild@3 = 2/3.
     """
     n = r.listed_count(k)

@@ -34,7 +34,12 @@ def theirs_of(name, **options):
 
 @pytest.mark.parametrize("metric", EQUAL)
 def test_rectools(metric):
-    data = [random_runs(23, missing=True, unasked=True)]
+    # Its test set has only what is relevant, so that it cannot name a user who has
+    # nothing relevant and no list; with us such a one is missing, and counts 0.
+    data = [
+        random_runs(23, missing=True, unasked=True, nothing_relevant=False),
+        random_runs(23, unasked=True),
+    ]
     cuts = [1, 3, 10, 20]
     compare("rectools", metric, theirs_of(EQUAL[metric]), data, cutoffs=cuts)
 
@@ -49,5 +54,5 @@ def test_rectools(metric):
 )
 def test_options(metric, choice, options):
     convention = pr.CONVENTIONS["rectools"].replace(**choice)
-    data = [random_runs(24, missing=True)]
+    data = [random_runs(24, missing=True, nothing_relevant=False), random_runs(24)]
     compare(convention, metric, theirs_of(EQUAL[metric], **options), data)
