@@ -251,6 +251,29 @@ def check_judgments(engine: Started, folder: Path) -> None:
     assert bits(found) == bits(single)
 
 
+def check_recommenders(engine: Started, folder: Path) -> None:
+    """The history and the catalog go to every partition, for missing users, too."""
+    log, run, qrels = scattered()
+    items = log.select("doc_id").unique()
+    about = {
+        "history": log.filter(pl.col("query_id") > 3).select("query_id", "doc_id"),
+        "items": items.with_columns(category=pl.col("doc_id").str.slice(1, 1)),
+    }
+    measures = ["ndcg@3", "novelty@3", "ild", "coverage@3", "personalization"]
+    options = {"missing": "zero", **about}
+    single = pr.evaluate(run, measures, qrels=qrels, **options)
+    frames = {"qrels": engine.up(qrels), "partitions": 2}
+    found = engine.adapter.evaluate(engine.up(run), measures, **frames, **options)
+    assert bits(found) == bits(single)
+    of_queries = measures[:3]
+    values = engine.adapter.per_query(engine.up(run), of_queries, **frames, **options)
+    alone = pr.per_query(run, of_queries, qrels=qrels, **options)
+    assert engine.down(values).sort("query_id").equals(alone.sort("query_id"))
+    moved = {**options, "history": engine.up(about["history"])}
+    with pytest.raises(TypeError, match="history must be a frame of this process"):
+        engine.adapter.evaluate(engine.up(run), measures, **frames, **moved)
+
+
 def check_types_of_ids(engine: Started, folder: Path) -> None:
     """Documents as categories, and small judgments with types that Spark lacks."""
     _, run, qrels = scattered()
@@ -478,6 +501,7 @@ CHECKS = [
     check_columns_that_are_not_read,
     check_frames_of_pandas,
     check_judgments,
+    check_recommenders,
     check_types_of_ids,
     check_values_per_query,
     check_times,

@@ -15,6 +15,8 @@ import polars as pl
 from polars_rank.core.aggregate import State
 from polars_rank.core.distribution import counted
 
+ITEMS, ITEMS_BY_LENGTH = "items", "items_by_length"  # columns of a state
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Catalog:
@@ -67,9 +69,19 @@ class RecommendedItems:
         words = Catalog(**{f.name: pl.col(f.name) for f in fields(Catalog)})
         return {*self.formula(words, **dict(self.arguments)).meta.root_names()}
 
+    @property
+    def by_length(self) -> bool:
+        """Whether items are counted apart for lists of each length."""
+        return "shares" in self.reads
+
+    @property
+    def counts(self) -> str:
+        """The column of the state that counts items: one type under one name."""
+        return ITEMS_BY_LENGTH if self.by_length else ITEMS
+
     def value(self, items: pl.Expr) -> pl.Expr:
         """Return the value of a user from the items of the list."""
-        if "shares" in self.reads:
+        if self.by_length:
             each = pl.struct(item=pl.element(), length=pl.element().len())
             items = items.list.eval(each)
         return pl.struct(items.alias("listed"), "item_count")
@@ -86,22 +98,22 @@ class RecommendedItems:
         rows = listed.explode().drop_nulls().alias("value")
         return {
             "n": (listed.list.len() > 0).sum(),
-            "items": rows.value_counts(name="times").sort().implode(),
+            self.counts: rows.value_counts(name="times").sort().implode(),
             "catalog": value.struct.field("item_count").max(),
         }
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
         """Add up the counts; the catalog is the same in all parts."""
-        if name == "items":
+        if name == self.counts:
             return counted(column.explode().drop_nulls()).implode()
         return column.max() if name == "catalog" else column.sum()
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Return the value of the formula."""
-        items, value = state["items"], pl.element().struct.field("value")
+        items, value = state[self.counts], pl.element().struct.field("value")
         times = pl.element().struct.field("times").cast(pl.Float64)
         counts = shares = items.list.eval(times)
-        if "shares" in self.reads:
+        if self.by_length:
             item, length = (value.struct.field(name) for name in ("item", "length"))
             counts = _of_items(items, item, times)
             shares = _of_items(items, item, times / length.cast(pl.Float64).sqrt())

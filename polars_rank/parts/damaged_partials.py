@@ -8,12 +8,17 @@ import polars as pl
 
 from polars_rank._engine.finish import Aggregation
 from polars_rank.core.aggregate import UndefinedIsOne, exact_total
+from polars_rank.core.recommended_items import (
+    ITEMS,
+    ITEMS_BY_LENGTH,
+    RecommendedItems,
+)
 from polars_rank.core.registry import UNBOUNDED
 from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns
 from polars_rank.parts.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
 BESIDE = (("judged", "found"), ("asked", "unknown"), ("matched", "judged"))
-ENDS_OF_VALUES = ("low", "top")
+OF_SOME_VALUES = ("low", "top", ITEMS, ITEMS_BY_LENGTH)  # null if there are none
 NEAR = 1e-9  # of a sum: beyond any rounding
 
 
@@ -26,9 +31,9 @@ def require_partial(state: State, aggregation: Aggregation) -> None:
     numbers |= set() if aggregation.check == "off" else {"highest", "unjudged"}
     others = [f"by{i}" for i in range(len(aggregation.by))]
     others += ["violations", PLAUSIBLE]
-    if "counts" in numbers:
-        numbers.remove("counts")
-        others.append("counts")
+    for lists in numbers & {"counts", ITEMS, ITEMS_BY_LENGTH}:
+        numbers.remove(lists)
+        others.append(lists)
     require_columns(
         state,
         {
@@ -81,17 +86,18 @@ def _faults(parts: pl.DataFrame, aggregation: Aggregation) -> list[tuple[int, st
     for measure, state in zip(aggregation.names, states_of(aggregation), strict=True):
         own = pl.col("measure") == measure
         for column in state:
-            if column.endswith("_high"):
+            if column.endswith("_high") or column == "catalog":
                 bad = pl.col(column) < 0
             elif column == "counts":
                 bad = _is_miscounted(weighted=aggregation.weighted)
-            elif column in ENDS_OF_VALUES:
+            elif column in OF_SOME_VALUES:
                 bad = pl.col(column).is_null() & (pl.col("n") > 0)
             elif column in ("n", "nulls"):
                 bad = ~pl.col(column).is_between(0, queries)
             else:
                 bad = pl.col(column).is_null()
-            unknown = not column.endswith("_high") and column not in ENDS_OF_VALUES
+            optional = column in (*OF_SOME_VALUES, "catalog")
+            unknown = not column.endswith("_high") and not optional
             bad = own & bad.fill_null(value=unknown)
             wrong[column] = wrong.get(column, pl.lit(value=False)) | bad
     firsts = (pl.col(PLACE).filter(bad).first().alias(n) for n, bad in wrong.items())
@@ -130,7 +136,11 @@ def require_sums(
     totals = {column: pl.col(column) for column in parts.columns}
     n, high = pl.col("n").cast(pl.Float64), pl.col("x_high").fill_null(0.0)
     size = pl.col("size")
-    rows = parts.filter(pl.col("measure").is_not_null()).select(
+    kinds = zip(aggregation.names, aggregation.aggregates, strict=True)
+    summed = [n for n, kind in kinds if not isinstance(kind, RecommendedItems)]
+    if not summed:
+        return
+    rows = parts.filter(pl.col("measure").is_in(summed)).select(
         PLACE,
         "measure",
         "x_plain",

@@ -44,6 +44,11 @@ from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.frames import FrameLike
 from polars_rank.io.states import read_states
 from polars_rank.measures.measure import Custom, Measures, parse_measures
+from polars_rank.parts.about_items import (
+    ABOUT_ITEMS,
+    digest_of_items,
+    require_same_items,
+)
 from polars_rank.parts.damaged_partials import (
     require_partial,
     require_rows,
@@ -227,6 +232,8 @@ class Evaluation:
         qrels: FrameLike | None = None,
         queries: FrameLike | None = None,
         segments: FrameLike | None = None,
+        history: FrameLike | None = None,
+        items: FrameLike | None = None,
         broadcast: bool = False,
         keys: bool = False,
         part: str | None = None,
@@ -240,6 +247,9 @@ class Evaluation:
             these queries.
         segments
             As in :func:`evaluate`; it may cover the whole data.
+        history, items
+            As in :func:`evaluate`: all interactions and the whole catalog, for each
+            part the same, which ``merge`` verifies by a digest.
         broadcast
             Whether ``qrels`` and ``queries`` cover the whole data. Queries that no part
             has are then added by ``merge``, which needs the same frames.
@@ -256,7 +266,8 @@ class Evaluation:
         rows without a measure the number of queries and the rules that are broken;
         ``attributes``, the frame that gave each segment and the weight; ``definition``,
         all that can change a value; and ``digests``, eight bytes as text, of the ids of
-        the queries and of their values, segments and weights, and of ``part``.
+        the queries and of their values, segments and weights, and of ``part``; where
+        they are given, ``about_items``, the same of ``history`` and ``items``.
         """
         if broadcast:
             frame, qrels = open_both(frame, qrels, self._options)
@@ -268,6 +279,8 @@ class Evaluation:
             qrels = matching(qrels, self._qrels_query, here, "semi", where=where)
             queries = matching(queries, self.query, here, "semi")
         frames = {"qrels": qrels, "queries": queries, "segments": segments}
+        about = {"history": history, "items": items}
+        frames |= {n: open_side(f, n, self._options) for n, f in about.items()}
         listed = keys or broadcast
         return self._partial(frame, part, keys=listed, **frames, **self._options)
 
@@ -284,6 +297,8 @@ class Evaluation:
             DEFINITION: self.definition,
             DIGESTS: sums.select(digest(by, "content", part)).item(),
         }
+        if request.list_depth:
+            stamp |= digest_of_items(request.history, request.items)
         sums = sums.with_columns(number.cast(pl.Int64).alias(UNLISTED))
         return as_partial(self._aggregation, sums, stamp)
 
@@ -315,6 +330,7 @@ class Evaluation:
         by = {f"by{i}": name for i, name in enumerate(self._aggregation.by)}
         require_alike(states, by)
         parts = placed(states)
+        about = require_same_items(states)
         require_rows(parts, states, self._aggregation)
         require_once(parts, states, [*by, "measure"])
         places = parts[ATTRIBUTES].unique().to_list()
@@ -323,6 +339,7 @@ class Evaluation:
             PLAUSIBLE: parts[PLAUSIBLE].max(),
             DEFINITION: definition,
             DIGESTS: all_digests(parts),
+            **about,
         }
         return add_partials(self._aggregation, parts, stamp), states, parts
 
@@ -333,12 +350,14 @@ class Evaluation:
         qrels: FrameLike | None = None,
         queries: FrameLike | None = None,
         segments: FrameLike | None = None,
+        history: FrameLike | None = None,
+        items: FrameLike | None = None,
     ) -> pl.DataFrame:
         """Return the means of the whole, as :func:`evaluate` does.
 
         ``qrels`` and ``queries`` are those that were broadcast: their queries that no
-        part has are evaluated here, as missing from the run. ``segments`` describes
-        these, as it described those of the parts.
+        part has are evaluated here, as missing from the run. ``segments``, ``history``
+        and ``items`` describe these, as they described those of the parts.
 
         Raises
         ------
@@ -353,6 +372,7 @@ class Evaluation:
         total, states, parts = self._add(partials)
         if qrels is not None or queries is not None:
             given = {"qrels": qrels, "queries": queries, "segments": segments}
+            given |= {"history": history, "items": items}
             frames = {n: open_side(f, n, self._options) for n, f in given.items()}
             rest = self._missing(total, **frames)
             total = total if rest is None else self.add([total, rest])
@@ -369,6 +389,8 @@ class Evaluation:
         qrels: FrameLike | None = None,
         queries: FrameLike | None = None,
         segments: FrameLike | None = None,
+        history: FrameLike | None = None,
+        items: FrameLike | None = None,
         keep: str | Sequence[str] | None = None,
     ) -> pl.LazyFrame:
         """Return the values of every query of a part, as :func:`per_query` does.
@@ -383,6 +405,8 @@ class Evaluation:
             qrels=qrels,
             queries=queries,
             segments=segments,
+            history=history,
+            items=items,
             keep=keep,
             result="values",
             **{n: v for n, v in self._options.items() if n in known},
@@ -426,6 +450,8 @@ class Evaluation:
         qrels: AnyFrame | None,
         queries: AnyFrame | None,
         segments: AnyFrame | None,
+        history: AnyFrame | None,
+        items: AnyFrame | None,
     ) -> pl.DataFrame | None:
         """The partial of the queries that no part has: those of an empty run."""
         if "keys" not in total.columns or total[UNLISTED].sum():
@@ -445,8 +471,13 @@ class Evaluation:
         frames = {"judged": judged, "queries": asked}
         frames["segments"] = None if segments is None else segments.lazy().collect()
         places = places_of_all(total, frames)
-        rest = run_of_none(seen.schema, self._options, places, **frames)
+        about_items = {"history": history, "items": items}
+        rest = run_of_none(
+            seen.schema, self._options, places, **frames, about_items=about_items
+        )
         partial = self._partial(part=None, keys=True, **rest)
+        about = digest_of_items(**about_items) if ABOUT_ITEMS in partial.columns else {}
+        partial = partial.with_columns(pl.lit(v).alias(n) for n, v in about.items())
         return partial.drop("keys").with_columns(pl.lit(None).alias(ATTRIBUTES))
 
 

@@ -19,7 +19,10 @@ SIDES = {
     "qrels": "the judgments",
     "queries": "queries",
     "segments": "segments",
+    "history": "history",
+    "items": "items",
 }
+ABOUT_ITEMS = ("history", "items")  # which every part has as a whole
 ROLES = (
     "query", "doc", "score", "label", "rank", "descending", "qrels_query", "qrels_doc",
     "subtopic",
@@ -29,9 +32,11 @@ ROLES = (
 def open_side(
     given: FrameLike | None, side: str, options: Mapping[str, Any]
 ) -> pl.DataFrame | pl.LazyFrame | None:
-    """Open judgments, queries or segments as a Polars frame."""
+    """Open a frame beside the first as a Polars frame, to be read more than once."""
     if given is None:
         return None
+    if side in ABOUT_ITEMS:
+        return held(as_polars(given, name=SIDES[side]))
     query = options["query"]
     if side == "qrels" and options["qrels_query"] is not None:
         query = options["qrels_query"]

@@ -79,6 +79,7 @@ def run_of_none(
     judged: pl.DataFrame | None,
     queries: pl.DataFrame | None,
     segments: pl.DataFrame | None,
+    about_items: Mapping[str, AnyFrame | None],
 ) -> dict[str, Any]:
     """Arguments of an evaluation of a run without rows, under our names.
 
@@ -117,6 +118,14 @@ def run_of_none(
         ids = (renamed(column, key) for key, column in known.items())
         return frame.select(*ids, **found_in(place))
 
+    def under_our_names(frame: AnyFrame | None) -> AnyFrame | None:
+        if frame is None:
+            return None
+        schema = frame.lazy().collect_schema()
+        ids = {**query, "doc": options["doc"]}
+        shared = {name: c for name, c in ids.items() if has_column(c, schema)}
+        return frame.with_columns(renamed(c, name) for name, c in shared.items())
+
     if judged is None:
         own["label"], types["label"] = "label", pl.Int64
     else:
@@ -132,4 +141,5 @@ def run_of_none(
         "qrels": judged,
         "queries": described(queries, "queries"),
         "segments": described(segments, "segments"),
+        **{name: under_our_names(frame) for name, frame in about_items.items()},
     }

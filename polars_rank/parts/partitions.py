@@ -105,6 +105,8 @@ def evaluate_parts(
     qrels: FrameLike | None = None,
     queries: FrameLike | None = None,
     segments: FrameLike | None = None,
+    history: FrameLike | None = None,
+    items: FrameLike | None = None,
     map: Map = map,
     resume: str | PathLike[str] | None = None,
     progress: Listener | None = None,
@@ -119,9 +121,9 @@ def evaluate_parts(
         of :class:`Part`, or of frames and paths that hold whole queries.
     measures, options
         As in :func:`evaluate`.
-    qrels, queries, segments
-        Judgments, queries and what describes them, of the whole, if they are small:
-        every worker gets them.
+    qrels, queries, segments, history, items
+        Judgments, queries and what describes them, past interactions and the catalog,
+        of the whole, if they are small: every worker gets them.
     map
         Function that visits the parts: the builtin, ``executor.map`` of a process pool,
         ``polars_rank.ray.map``, ``polars_rank.spark.map`` or ``polars_rank.dask.map``.
@@ -158,6 +160,7 @@ def evaluate_parts(
         )
         raise TypeError(msg)
     given = {"qrels": qrels, "queries": queries, "segments": segments}
+    given |= {"history": history, "items": items}
     frames: Any = {
         side: f if is_path(f) or f is None else _opened(f, side, evaluation)
         for side, f in given.items()
@@ -225,6 +228,8 @@ def _visit(
     qrels: FrameLike | None,
     queries: FrameLike | None,
     segments: FrameLike | None,
+    history: FrameLike | None,
+    items: FrameLike | None,
 ) -> Visited:
     frame, edges = part.frame, None
     if part.cut:
@@ -236,6 +241,8 @@ def _visit(
         qrels=part.qrels if own else qrels,
         queries=part.queries if own else queries,
         segments=segments,
+        history=history,
+        items=items,
         broadcast=not own and (qrels is not None or queries is not None),
         keys=not _is_proved(part, evaluation),
     )

@@ -75,7 +75,7 @@ def shops():
 
 
 def agree(name, ours, theirs, note=""):
-    """Compare the values of all users that RecTools has, and record how far they are."""
+    """Compare the values of all users that RecTools has, and record the distance."""
     gaps, cases = [0.0], 0
     for own, tool in zip(ours, theirs, strict=True):
         assert own.keys() >= tool.keys()

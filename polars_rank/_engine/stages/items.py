@@ -106,7 +106,8 @@ def bind_items(
     request: Request, inputs: Inputs, lists: pl.Schema, features: Collection[str]
 ) -> Items:
     """Bind history and items, whose ids get the types of the ``lists``."""
-    history, keys, items = request.history, (), request.items
+    history, items = request.history, request.items
+    keys: tuple[str, ...] = ()
     if history is not None:
         history, keys = _history(request, inputs, history, lists)
     if items is not None:

@@ -67,7 +67,8 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
     lists += [_first(key)] if key.list_depth else []
     sums = summed(words, recorder, scalars, lists, document)
     shared = [] if shares is None else [pl.col(DOCUMENTS), shares.factors]
-    shared += [LISTED if key.qrels is None else LABELED] if key.list_depth else []
+    if key.list_depth:
+        shared.append(pl.col(LISTED if key.qrels is None else LABELED))
     frame = sums.select("query", *key.carry, *joined, *shared, *trace.results)
     return Plan(frame, {f"rule{i}": v.rule for i, v in enumerate(trace.violations)})
 

@@ -21,7 +21,7 @@ from polars_rank.evaluation.evaluate import per_query
 from polars_rank.measures.measure import Measures
 from polars_rank.parts.engine.job import Job, columns_read
 from polars_rank.parts.evaluation import Evaluation
-from polars_rank.parts.given import SIDES, open_side
+from polars_rank.parts.given import ABOUT_ITEMS, SIDES, open_side
 
 Frame = TypeVar("Frame")
 
@@ -37,6 +37,8 @@ class Engine(ABC, Generic[Frame]):
         qrels: Any = None,
         queries: Any = None,
         segments: Any = None,
+        history: Any = None,
+        items: Any = None,
         partitions: int | None = None,
         partitioned: bool = False,
         **options: Unpack[MeanOptions],
@@ -51,6 +53,9 @@ class Engine(ABC, Generic[Frame]):
         frame, qrels, queries, segments
             As in :func:`polars_rank.evaluate`: frames of the engine. All but the first
             may also be small frames of this process.
+        history, items
+            As in :func:`polars_rank.evaluate`: frames of this process, which go to
+            every partition as a whole.
         measures, options
             As in :class:`polars_rank.Evaluation`. ``memory_limit`` is that of a worker.
         partitions
@@ -72,7 +77,7 @@ class Engine(ABC, Generic[Frame]):
             As on one machine, once, with the counts of all partitions.
         """
         _require_known(self.evaluate, options)
-        frames = (frame, qrels, queries, segments)
+        frames = (frame, qrels, queries, segments, history, items)
         job, rows = self._job(
             frames, measures, partitions=partitions, partitioned=partitioned, **options
         )
@@ -86,6 +91,8 @@ class Engine(ABC, Generic[Frame]):
         qrels: Any = None,
         queries: Any = None,
         segments: Any = None,
+        history: Any = None,
+        items: Any = None,
         keep: str | Sequence[str] | None = None,
         partitions: int | None = None,
         **options: Unpack[QueryOptions],
@@ -96,7 +103,7 @@ class Engine(ABC, Generic[Frame]):
 
         Parameters
         ----------
-        frame, measures, qrels, queries, segments, partitions, options
+        frame, measures, qrels, queries, segments, history, items, partitions, options
             As in ``evaluate``.
         keep
             Columns to carry along, as in :func:`polars_rank.per_query`.
@@ -109,7 +116,7 @@ class Engine(ABC, Generic[Frame]):
         """
         _require_known(self.per_query, options)
         _require_of_queries(options)
-        frames = (frame, qrels, queries, segments)
+        frames = (frame, qrels, queries, segments, history, items)
         job, rows = self._job(
             frames, measures, partitions=partitions, keep=keep, **options
         )
@@ -147,17 +154,19 @@ class Engine(ABC, Generic[Frame]):
             for side, frame in found.items()
             if not isinstance(frame, own)
         }
+        about_items = {side: small.pop(side) for side in ABOUT_ITEMS if side in small}
         moved = {
             side: self.lift(small[side], found["frame"]) if side in small else frame
             for side, frame in found.items()
-            if not (partitioned and side in small)
+            if side not in about_items and not (partitioned and side in small)
         }
         keep = (keep,) if isinstance(keep, str) else tuple(keep or ())
-        read = columns_read(evaluation, found, keep)
+        read = columns_read(evaluation, [*moved, *small], keep)
         job = Job.of(
             evaluation,
             {side: self._schema(f, side, read[side]) for side, f in moved.items()},
             small if partitioned else {},
+            about_items,
             keep=keep,
             partitioned=partitioned,
         )
@@ -270,6 +279,13 @@ def _require_named_queries(evaluation: Evaluation) -> None:
 
 def _require_own(frames: Mapping[str, Any], own: type, *, partitioned: bool) -> None:
     """Require rows in a frame of the engine, and none where they are broadcast."""
+    for side in ABOUT_ITEMS:
+        if isinstance(frames.get(side), own):
+            msg = (
+                f"{side} must be a frame of this process, which goes to every "
+                f"partition as a whole, not a {_told(own)}: collect it first"
+            )
+            raise TypeError(msg)
     whose, found = _told(own), _told(type(frames["frame"]))
     if not isinstance(frames["frame"], own):
         msg = (

@@ -49,6 +49,8 @@ class Job(NamedTuple):
         Columns that are read, of each frame whose rows are in the partitions.
     broadcast
         Judgments and other frames that go to every partition as a whole.
+    about_items
+        The history and the items, which go to every partition as a whole, too.
     types
         Of the query columns that all frames have: rows are partitioned by these.
     keep
@@ -60,6 +62,7 @@ class Job(NamedTuple):
     evaluation: Evaluation
     schemas: dict[str, pl.Schema]
     broadcast: dict[str, pl.DataFrame]
+    about_items: dict[str, pl.DataFrame]
     types: pl.Schema
     keep: tuple[str, ...]
     partitioned: bool
@@ -70,19 +73,20 @@ class Job(NamedTuple):
         evaluation: Evaluation,
         schemas: Mapping[str, pl.Schema],
         broadcast: Mapping[str, pl.DataFrame],
+        about_items: Mapping[str, pl.DataFrame],
         *,
         keep: tuple[str, ...],
         partitioned: bool,
     ) -> Job:
         """Check all that can be checked without rows, as :func:`evaluate` does."""
         nothing = pl.Schema()
-        job = cls(
-            evaluation, dict(schemas), dict(broadcast), nothing, keep, partitioned
-        )
+        whole = dict(broadcast), dict(about_items)
+        job = cls(evaluation, dict(schemas), *whole, nothing, keep, partitioned)
         job.partial(job._nothing())
         if keep:
             job.values_schema()
-        _require_room(job.broadcast, evaluation.options["memory_limit"])
+        whole_frames = {**job.broadcast, **job.about_items}
+        _require_room(whole_frames, evaluation.options["memory_limit"])
         read = columns_read(evaluation, {**schemas, **broadcast}, keep)
         kept = {
             side: pl.Schema({n: t for n, t in schema.items() if n in read[side]})
@@ -178,7 +182,7 @@ class Job(NamedTuple):
 
     def partial(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:
         """The partial of the rows of a partition."""
-        arguments: dict[str, Any] = {**frames, **self.broadcast}
+        arguments: dict[str, Any] = {**frames, **self.broadcast, **self.about_items}
         return self.evaluation.partial(
             **arguments, broadcast=bool(self.broadcast), keys=self.partitioned
         )
@@ -197,14 +201,15 @@ class Job(NamedTuple):
         nothing = self.partial(self._nothing())
         results = [nothing, *(raised(pickle.loads(state)) for state in states)]
         about = {n: self.broadcast.get(n) for n in ("qrels", "queries", "segments")}
-        return self.evaluation.merge(results, **about)
+        return self.evaluation.merge(results, **about, **self.about_items)
 
     def values(self, frames: Mapping[str, AnyFrame]) -> pl.DataFrame:
         """The values of the queries of a partition.
 
         An engine shows the way that an error took; ours ends here.
         """
-        plan = self.evaluation.per_query(**frames, keep=self.keep)
+        given: dict[str, Any] = {**frames, **self.about_items}
+        plan = self.evaluation.per_query(**given, keep=self.keep)
         try:
             return plan.collect(engine="streaming")
         except DataError as error:
@@ -217,7 +222,8 @@ class Job(NamedTuple):
 
     def values_schema(self) -> pl.Schema:
         """The columns of ``values``."""
-        plan = self.evaluation.per_query(**self._nothing(), keep=self.keep)
+        given: dict[str, Any] = {**self._nothing(), **self.about_items}
+        plan = self.evaluation.per_query(**given, keep=self.keep)
         return plan.collect_schema()
 
     def _nothing(self) -> dict[str, pl.DataFrame]:
