@@ -34,6 +34,8 @@ from polars_rank.evaluation.deciding import FRAMES, OPTIONS
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
 
+BESIDE = ("queries", "segments", "history", "items")  # files beside runs and judgments
+
 
 @options_of(polars_rank.evaluate, polars_rank.per_query, measures=MEASURES)
 def evaluate(
@@ -81,8 +83,8 @@ def evaluate(
         files = data.only_example(files, polars_rank.example.path())
     target = None if per_query in (None, STDIN) else _target(per_query)
     measures = chosen.pop("measures")
-    described = {n: chosen.pop(n) for n in ["queries", "segments"] if n in chosen}
-    given = replace(data.sort_out(files, chosen.get("rank")), about_queries=described)
+    described = {name: chosen.pop(name) for name in BESIDE if name in chosen}
+    given = replace(data.sort_out(files, chosen.get("rank")), beside=described)
     if len(given.sources) > 1:
         remark(str(given))
     frames = {side: open_file(file, "qrels") for side, file in described.items()}
@@ -90,7 +92,8 @@ def evaluate(
     bar = Bar()
     if "memory_limit" in chosen:
         options["progress"] = bar.told
-    plans = _plans(given, measures, system, options)
+    means_alone = per_query is None and not each
+    plans = _plans(given, measures, system, options, means_alone=means_alone)
     if each or per_query == STDIN:
         with bar:
             values = _passes(given, [plan.values() for plan in plans])
@@ -172,7 +175,12 @@ class Plan:
 
 
 def _plans(
-    given: Files, measures: Sequence[str], system: str | None, options: Options
+    given: Files,
+    measures: Sequence[str],
+    system: str | None,
+    options: Options,
+    *,
+    means_alone: bool,
 ) -> list[Plan]:
     """Plan each run; a single run is split by its systems."""
     alone, column = len(given.runs) == 1, system or "system"
@@ -188,8 +196,9 @@ def _plans(
             frame, own = given.with_judgments(run, options)
             named = None if alone else column
             plans.append(Plan(run, frame, measures, own, named, system))
-            for planned in (plans[-1].means, plans[-1].values):
-                planned()  # for errors in the arguments, before anything is read
+            plans[-1].means()  # for errors in the arguments, before anything is read
+            if not means_alone:
+                plans[-1].values()
     return plans
 
 

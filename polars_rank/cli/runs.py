@@ -81,7 +81,7 @@ class Files:
     runs: list[Run]
     qrels: pl.LazyFrame | None
     sources: list[str]
-    about_queries: Mapping[str, str] = field(default_factory=dict)  # by argument
+    beside: Mapping[str, str] = field(default_factory=dict)  # other files, by argument
 
     def __str__(self) -> str:
         """Which files are what."""
@@ -106,7 +106,7 @@ class Files:
 
     def _about(self, run: Run, message: str) -> str:
         """The message, with the name of the file that it is about."""
-        for side, file in self.about_queries.items():
+        for side, file in self.beside.items():
             if message.startswith(f"{side}= ") or f" is not in {side}" in message:
                 return f"{file}: {message}"
         if ", and these are never equal; cast one of them" in message:
@@ -134,7 +134,7 @@ class Files:
                 )
                 yield
         except (DataError, TypeError, *FAILED) as error:
-            named = (*self.sources, *self.about_queries.values())
+            named = (*self.sources, *self.beside.values())
             if str(error).startswith(named):
                 raise
             raise type(error)(self._about(run, str(error))) from error

@@ -50,7 +50,8 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
     if options := OPTIONS.fullmatch(text.strip()):
         return _of_catboost(options["name"], options["options"])
     zero = body.strip().endswith("-")
-    written, arguments, at = split_measure(body.strip()[:-1] if zero else body)
+    body = body.strip()[:-1] if zero else body
+    written, arguments, at = split_measure(body, _alone)
     metric, preset, params = resolve_name(written)
     for name, value in arguments:
         name, value = PARAMETER_ALIASES.get((name, _key(value)), (name, value))
@@ -67,6 +68,11 @@ def read_measure(text: str) -> tuple[str, dict[str, Any]]:
         name = metric.named("rel") or metric.named("optional_rel") or "rel"
         _set(params, name, rel, text)
     return metric.name, preset | params
+
+
+def _alone(name: str) -> str | None:
+    """Return ``feature`` if the measure has it: its column may be written alone."""
+    return "feature" if "feature" in resolve_name(name)[0].parameters else None
 
 
 def _of_catboost(written: str, options: str) -> tuple[str, dict[str, Any]]:
@@ -93,8 +99,13 @@ def split_measures(text: str) -> list[str]:
     return [m for part in COMMA.split(text.strip()) for m in BLANK.split(part)]
 
 
-def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
-    """Split into name, arguments in brackets, and what follows the ``@``."""
+def split_measure(
+    text: str, alone: Callable[[str], str | None] = lambda name: None
+) -> tuple[str, list[tuple[str, Any]], str | None]:
+    """Split into name, arguments in brackets, and what follows the ``@``.
+
+    ``alone`` tells of a name which of its arguments may be written as a value alone.
+    """
     _require_short(text)
     match = PATTERN.fullmatch(text.strip())
     if match is None:
@@ -103,7 +114,8 @@ def split_measure(text: str) -> tuple[str, list[tuple[str, Any]], str | None]:
             "metric(parameter=value)@k, e.g. 'ndcg(gain=exp2)@10'"
         )
         raise ValueError(msg)
-    return match["name"], list(_arguments(match["inside"] or "", text)), match["k"]
+    name, inside = match["name"], match["inside"] or ""
+    return name, list(_arguments(inside, text, alone(name))), match["k"]
 
 
 def _require_short(text: str) -> None:
@@ -147,7 +159,7 @@ def _number(digits: str, text: str) -> float:
     return float(digits)
 
 
-def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:
+def _arguments(inside: str, text: str, alone: str | None) -> Iterable[tuple[str, Any]]:
     for part in re.split(r",(?![^{]*\})", inside):
         if not part.strip():
             if inside.strip():
@@ -155,7 +167,9 @@ def _arguments(inside: str, text: str) -> Iterable[tuple[str, Any]]:
                 raise ValueError(msg)
             continue
         name, equals, value = part.partition("=")
-        if not equals or not value.strip():
+        if not equals and alone:
+            name, value = alone, part
+        if not value.strip():
             msg = (
                 f"write parameter=value, not {part.strip()!r}, in the measure {text!r}"
             )

@@ -1059,3 +1059,27 @@ def test_one_pass_for_means_and_values(call, folder, passes, layout):
     assert Path("values.csv").read_bytes() == Path("whole.csv").read_bytes()
     assert passes() == 1
     assert not list(folder.glob(".polars-rank-*"))
+
+
+def test_the_history_and_the_catalog_are_files(call, rows, folder):
+    """History of 2 users: both know a, one knows c; the catalog has 8 items."""
+    Path("train.csv").write_text("query_id,doc_id\nx,a\ny,a\ny,c\n")
+    items = "".join(f"{item},{item}\n" for item in "abcdefgh")
+    Path("items.csv").write_text(f"doc_id,genre\n{items}")
+    about = ["--history", "train.csv", "--items", "items.csv"]
+    asked = ["-m", "rr", "-m", "novelty@1", "-m", "coverage@1", "-m", "ild(genre)"]
+    found = rows("one.run", "qrels.txt", *about, *asked)
+    assert found == {
+        "queries": 2,
+        "rr": (1 + 1 / 2) / 2,
+        "novelty@1": (0 + 1) / 2,
+        "coverage@1": 2 / 8,
+        "ild(genre)": 1,
+    }
+    code, _, said = call("evaluate", "one.run", "qrels.txt", *about, *asked, "-q")
+    assert code != 0
+    assert "coverage is a number of all lists together" in said
+    about[1] = "items.csv"
+    code, _, said = call("evaluate", "one.run", "qrels.txt", *about, *asked)
+    assert code != 0
+    assert "items.csv: query column 'query_id' is not in history" in said

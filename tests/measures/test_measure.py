@@ -452,3 +452,12 @@ def test_catboosts_options(text, params):
 def test_catboosts_options_that_are_wrong(text, error):
     with pytest.raises(ValueError, match=re.escape(error)):
         pr.Measure.parse(text)
+
+
+def test_a_feature_may_be_written_alone():
+    written = pr.Measure.parse("ild(genre, undefined=0)@10")
+    assert written == pr.measure("ild", feature="genre", undefined=0, k=10)
+    with pytest.raises(ValueError, match="feature is given twice"):
+        pr.Measure.parse("ild(genre, tags)@10")
+    with pytest.raises(ValueError, match="write parameter=value, not 'genre'"):
+        pr.Measure.parse("novelty(genre)@10")

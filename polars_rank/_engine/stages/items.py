@@ -19,7 +19,7 @@ from polars_rank._engine.schema import (
 )
 from polars_rank.core.source import is_rereadable
 
-HISTORY, ITEMS = "the history", "items"
+HISTORY, ITEMS = "history", "items"
 FEATURE = "feature "  # prefix of a column of items
 KNOWN = "in items"  # of an item of a list: whether it is in the catalog
 WORDS = ("users", "interactions", "popularity_rank", "interactions_above")

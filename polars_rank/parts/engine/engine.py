@@ -166,7 +166,7 @@ class Engine(ABC, Generic[Frame]):
             evaluation,
             {side: self._schema(f, side, read[side]) for side, f in moved.items()},
             small if partitioned else {},
-            about_items,
+            about_items=about_items,
             keep=keep,
             partitioned=partitioned,
         )

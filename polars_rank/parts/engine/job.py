@@ -73,14 +73,14 @@ class Job(NamedTuple):
         evaluation: Evaluation,
         schemas: Mapping[str, pl.Schema],
         broadcast: Mapping[str, pl.DataFrame],
-        about_items: Mapping[str, pl.DataFrame],
         *,
+        about_items: Mapping[str, pl.DataFrame] | None = None,
         keep: tuple[str, ...],
         partitioned: bool,
     ) -> Job:
         """Check all that can be checked without rows, as :func:`evaluate` does."""
         nothing = pl.Schema()
-        whole = dict(broadcast), dict(about_items)
+        whole = dict(broadcast), dict(about_items or {})
         job = cls(evaluation, dict(schemas), *whole, nothing, keep, partitioned)
         job.partial(job._nothing())
         if keep:
