@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import random
+import re
 import warnings
 from itertools import product
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -167,3 +170,16 @@ def test_catalog_coverage(k):
         tool = metrics.CatalogCoverage(k=k, normalize=True)
         theirs.append({"all": float(tool.calc(shop.reco, range(ITEMS)))})
     agree("CatalogCoverage", mine, theirs)
+
+
+def test_the_tour():
+    """What the page computes with us, and its code for RecTools."""
+    page = (Path(__file__).parents[2] / "docs/guide/recommender-tour.md").read_text()
+    names: dict[str, object] = {}
+    for example in doctest.DocTestParser().get_examples(page.replace("```", "")):
+        exec(example.source, names)
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
+    (ours,) = names["table"].filter(system="neighbors").to_dicts()
+    assert len(names["theirs"]) == 5
+    for name, value in names["theirs"].items():
+        assert ours[name] == pytest.approx(value, abs=1e-12), name
