@@ -56,8 +56,8 @@ Head: TypeAlias = Annotated[
 def self_information(r: Recommendations, of: Of = "users") -> pl.Expr:
     """Bits that an item says about who interacts with it; of a cold one, as of one."""
     if of == "users":
-        return -ratio(r.users.clip(1.0), r.user_count).log(2.0)
-    return -ratio(r.interactions.clip(1.0), r.interaction_count).log(2.0)
+        return ratio(r.user_count, r.users.clip(1.0)).log(2.0)
+    return ratio(r.interaction_count, r.interactions.clip(1.0)).log(2.0)
 
 
 @metric(

@@ -66,3 +66,13 @@ def test_options_of_values_are_refused():
         pr.compare(values, ties="expected")
     with pytest.raises(TypeError, match="resample"):
         pr.compare({"a": RUN, "b": RUN}, ["rr"], qrels=QRELS, resample=99)
+
+
+def test_measures_of_recommenders_are_compared():
+    """Of two users who know a, one knows b: novelty@1 is 0 with a first, else 1."""
+    history = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "a", "b"]})
+    turned = pl.when(system="y").then(-pl.col("score")).otherwise("score")
+    runs = RUN.with_columns(score=turned)
+    options = {"qrels": QRELS, "ties": "doc_asc", "history": history}
+    found = pr.compare(runs, "novelty@1", **options)
+    assert found.means["mean"].to_list() == [0.0, 0.5]

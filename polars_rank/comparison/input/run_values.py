@@ -27,6 +27,8 @@ class RunOptions(EvaluationOptions, total=False):
     convention: ConventionLike
     queries: FrameLike | None
     segments: FrameLike | None
+    history: FrameLike | None
+    items: FrameLike | None
     progress: Callable[[Progress], object] | None
 
 
