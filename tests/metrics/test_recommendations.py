@@ -128,6 +128,22 @@ def test_lists_equal_plain_loops(judged, layout):
                 assert row[text] == near, (seed, row["user"], text)
 
 
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.Int32, pl.UInt16, pl.UInt32, pl.UInt64])
+def test_ids_of_any_width(dtype):
+    """Pairs of narrow numbers are counted in another way; so are negative ones."""
+    shop = Shop(11)
+    shift = 5 if dtype in (pl.Int8, pl.Int32) else 0
+    frames = {"run": shop.run.with_columns(label=0), "history": shop.history}
+    asked = ["novelty@3", "surprisal@3", "mean_popularity@3", "unseen@3"]
+
+    def values(dtype):
+        ids = (pl.col("user", "item") - shift).cast(dtype)
+        run, history = (frame.with_columns(ids) for frame in frames.values())
+        return pr.evaluate(run, asked, history=history, **COLUMNS)
+
+    assert_frame_equal(values(dtype), values(pl.Int64), check_exact=True)
+
+
 def test_accuracy_does_not_change_beside_them():
     shop = Shop(3)
     accuracy = ["ndcg@3", "ap", "recall@3", "rr", "precision@5"]
