@@ -62,6 +62,10 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     ),
     "pi": ("p(i)", "share of item $i$ in all recommendations"),
     "dist": (r"\delta(i, j)", "distance of two items by the feature"),
+    "pg": ("p_g", "share of the user's interactions with items of category $g$"),
+    "qg": ("q_g", "share of category $g$ among the first $k$ items"),
+    "eg": ("e_g", r"share of group $g$ in the discounts $1 / \log_2(r(i) + 1)$"),
+    "tg": ("t_g", "share of the items of the catalog that are in group $g$"),
     "ranki": ("r(i)", "rank of item $i$ in the list"),
     "reli": (r"c(i)", "1 if item $i$ is relevant, else 0"),
     "popi": (
@@ -421,6 +425,15 @@ FORMULAS = {  # TeX, and the symbols in it
     "ild": (
         r"\frac{2}{|L| (|L| - 1)} \sum_{i < j} \delta(i, j), \qquad i, j \in L",
         "Lk dist",
+    ),
+    "miscalibration": (
+        r"\sum_g p_g \log \frac{p_g}{(1 - \alpha) q_g + \alpha p_g}",
+        "pg qg",
+    ),
+    "awrf": (
+        r"1 - \tfrac{1}{2} \sum_g \left( e_g \log_2 \frac{2 e_g}{e_g + t_g}"
+        r" + t_g \log_2 \frac{2 t_g}{e_g + t_g} \right)",
+        "eg tg",
     ),
     "category_diversity": (
         r"\frac{|\{ \text{categories of } i : i \in L \}|}{k}",

@@ -6,6 +6,7 @@ what their features are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,6 +16,11 @@ from polars.datatypes import DataType
 
 from polars_rank.core.expr import ratio
 from polars_rank.core.ranking import Ranking
+
+
+def is_category(dtype: DataType) -> bool:
+    """Tell whether a feature is one category, and neither several nor a vector."""
+    return not isinstance(dtype, pl.List | pl.Array | pl.Struct)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -44,7 +50,23 @@ class Recommendations(Ranking):
         """Return a column of ``items``, and its type."""
         raise NotImplementedError
 
+    def catalog_share(self, name: str) -> pl.Expr:
+        """Share of the catalog's items that have the category of this one."""
+        raise NotImplementedError
+
+    def past_share(self, name: str) -> pl.Expr:
+        """Share of the user's interactions with the category of this item.
+
+        Only interactions with items of the catalog count, whose category is known.
+        """
+        raise NotImplementedError
+
     # -- of the history
+
+    @property
+    def past_count(self) -> pl.Expr:
+        """Number of the user's interactions with items whose category is known."""
+        return self.about("past_count")
 
     @property
     def users(self) -> pl.Expr:
@@ -111,6 +133,35 @@ class Recommendations(Ranking):
             own = own.explode()
         counts = own.drop_nulls().unique_counts()
         return self.reduce(counts.cast(pl.Float64).implode())
+
+    def sum_over_categories(
+        self,
+        name: str,
+        term: Callable[[pl.Expr, pl.Expr], pl.Expr],
+        *,
+        weight: pl.Expr,
+        common: pl.Expr,
+        k: int | None = None,
+    ) -> pl.Expr:
+        """Sum a term over the categories of the first ``k`` items.
+
+        The term is of the category's share of the weights of these items, and of a
+        value that all items of the category have in ``common``.
+        """
+        category, dtype = self.feature(name)
+        if not is_category(dtype):
+            msg = (
+                f"feature={name!r} must have one category per item (text, a number), "
+                f"not {dtype}"
+            )
+            raise TypeError(msg)
+        item = pl.struct(category=category, weight=weight.cast(pl.Float64), own=common)
+        items = self.reduce(item.filter(self.in_top(k)).implode())
+        here = pl.element().struct
+        weight, category = here.field("weight"), here.field("category")
+        share = weight.sum().over(category) / weight.sum()
+        each = term(share, here.field("own")) / pl.len().over(category)
+        return items.list.eval(each.sum()).list.first()
 
     def distances(self, name: str, k: int | None = None) -> pl.Expr:
         """Sum of the distances of the first ``k`` items, over all ordered pairs.

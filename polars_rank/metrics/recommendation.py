@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
@@ -14,11 +15,13 @@ from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import inverse
 
 __all__ = [
+    "awrf",
     "category_diversity",
     "efd",
     "epc",
     "ild",
     "mean_popularity",
+    "miscalibration",
     "novelty",
     "serendipity",
     "surprisal",
@@ -272,6 +275,83 @@ def category_diversity(
     """
     counts = r.category_counts(feature, k)
     return divide(counts.list.len().cast(pl.Float64), k)
+
+
+Alpha: TypeAlias = Annotated[
+    float,
+    Range(above=0, below=1),
+    Doc("part of the past in the smoothed list, so that no share of it is 0"),
+]
+
+
+@metric(needs_relevant=False, bounds=POSITIVE)
+def miscalibration(
+    r: Recommendations,
+    *,
+    k: Cutoff = None,
+    feature: Feature = "category",
+    alpha: Alpha = 0.01,
+) -> pl.Expr:
+    """How far the categories of the list are from those of the user's past, in nats.
+
+    ``sum over categories of p log(p / q')`` with ``q' = (1 - alpha) q + alpha p``: p is
+    the category's share of the user's interactions, q of the first k items. 0 is a list
+    like the past. Interactions with items that ``items`` lacks do not count.
+
+    Undefined: the list or the user's history is empty.
+    Errors: several categories per item.
+    Source: Steck, RecSys 2018, eqs. 4 and 5, with items of one category and of equal
+    weight.
+    Example: a past of x and y, a list of x alone: miscalibration@1 =
+    (log(0.5 / 0.995) + log(0.5 / 0.005)) / 2.
+    """
+
+    def term(q: pl.Expr, p: pl.Expr) -> pl.Expr:
+        mixed = (1.0 - alpha) * q + alpha * p
+        return pl.when(p > 0).then(p * (p / mixed).log()).otherwise(0.0)
+
+    past = r.past_share(feature)
+    weight = pl.lit(1.0) + 0.0 * past
+    diverging = r.sum_over_categories(feature, term, weight=weight, common=past, k=k)
+    listed = r.sum_over_categories(
+        feature, lambda _, p: p, weight=weight, common=past, k=k
+    )
+    # A category that the list lacks has q' = alpha p.
+    found = diverging + (1.0 - listed).clip(0.0) * -log(alpha)
+    known = (r.past_count > 0) & (r.listed_count(k) > 0)
+    return pl.when(known).then(found)
+
+
+@metric(needs_relevant=False, aliases={"AWRF": {}})
+def awrf(
+    r: Recommendations, *, k: Cutoff = None, feature: Feature = "category"
+) -> pl.Expr:
+    """Attention-weighted rank fairness: how near groups are to their share of the top.
+
+    ``1 - JSD(e, t)``: e is the share of a group in the discounts ``1 / log2(rank + 1)``
+    of the first k items, t its share of the items of the catalog, and JSD the
+    Jensen-Shannon divergence with logarithms of base 2. 1 if both are equal.
+
+    Undefined: the list is empty.
+    Errors: several groups per item.
+    Source: Sapiezynski, Zeng, Robertson, Mislove and Wilson, FATES 2019 (attention and
+    population); TREC Fair Ranking 2022 (the divergence).
+    Example: a catalog of as many x as y, a list of x alone: awrf@1 = 1 - JSD((1, 0),
+    (1/2, 1/2)) = 0.689.
+    """
+
+    def term(e: pl.Expr, t: pl.Expr) -> pl.Expr:
+        middle = (e + t) / 2.0
+        return e * (e / middle).log(2.0) + t * (t / middle).log(2.0)
+
+    weight, share = r.weight(inverse("log2"), k), r.catalog_share(feature)
+    listed = r.sum_over_categories(feature, term, weight=weight, common=share, k=k)
+    there = r.sum_over_categories(
+        feature, lambda _, t: t, weight=weight, common=share, k=k
+    )
+    # A group that the list lacks has e = 0, and t log2(t / (t / 2)) = t.
+    divergence = (listed + 1.0 - there) / 2.0
+    return pl.when(r.listed_count(k) > 0).then(1.0 - divergence)
 
 
 @metric(needs_relevant=False, aliases={"CoveredUsers": {}})

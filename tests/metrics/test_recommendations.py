@@ -29,6 +29,7 @@ MEASURES = [
     "ild(feature=vector)@3",
     "ild(feature=vector, undefined=0)",
     "user_coverage(least=2)@3",
+    "miscalibration(alpha=0.2)@3",
 ]
 CATALOG = [
     *(f"{name}@{k}" for name in CATALOG_METRICS for k in (1, 3)),
@@ -297,6 +298,8 @@ def test_other_misuse_is_refused():
         pr.evaluate(run, "gini@3", weight="weight", **shop.frames)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="'colour' is not in"):
         pr.evaluate(run, "ild(feature=colour)@3", **shop.frames)
+    with pytest.raises(TypeError, match="'tags' must have one category per item"):
+        pr.evaluate(run, "awrf(tags)@3", **shop.frames)
     text = shop.history.with_columns(pl.col("item").cast(pl.String))
     with pytest.raises(TypeError, match="never equal"):
         pr.evaluate(run, "novelty@3", **shop.frames | {"history": text})

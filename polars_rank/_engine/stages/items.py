@@ -21,6 +21,7 @@ from polars_rank.core.source import is_rereadable
 
 HISTORY, ITEMS = "history", "items"
 FEATURE = "feature "  # prefix of a column of items
+CATALOG_SHARE, PAST_SHARE = "share of the catalog: ", "share of the past: "
 KNOWN = "in items"  # of an item of a list: whether it is in the catalog
 HALF, HALVES = 2**32, (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 WORDS = ("users", "interactions", "popularity_rank", "interactions_above")
@@ -36,8 +37,13 @@ class Items(NamedTuple):
     keys: tuple[str, ...]
     items: pl.LazyFrame | None
 
-    def table(self, words: Collection[str]) -> pl.LazyFrame:
-        """Return a row per item: ``doc``, the words about it, and its features."""
+    def table(
+        self, words: Collection[str], shared: Collection[str] = ()
+    ) -> pl.LazyFrame:
+        """Return a row per item: ``doc``, the words about it, and its features.
+
+        ``shared`` are features with the share that the catalog has of each category.
+        """
         asked = [name for name in WORDS if name in words]
         parts = []
         if self.history is not None and asked:
@@ -45,7 +51,12 @@ class Items(NamedTuple):
         if self.items is not None:
             named = self.items.filter(pl.col("doc").is_not_null())
             first = named.group_by("doc").agg(pl.all().first())
-            parts.append(first.with_columns(pl.lit(value=True).alias(KNOWN)))
+            shares = {
+                CATALOG_SHARE + name: pl.len().over(FEATURE + name) / pl.len()
+                for name in shared
+            }
+            known = {KNOWN: pl.lit(value=True), **shares}
+            parts.append(first.with_columns(**known))
         if len(parts) == 1:
             return parts[0]
         return parts[0].join(parts[1], on="doc", how="full", coalesce=True)
@@ -112,6 +123,22 @@ class Items(NamedTuple):
             return {}
         nulls, copies = pl.col("doc").null_count(), doc.len() - doc.n_unique()
         return {"null_items": nulls, "item_copies": copies}
+
+    def past_shares(self, name: str) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+        """Return the share of a user's interactions with each category, and of users.
+
+        ``past_count`` is how many these are, of items whose category is known.
+        """
+        assert self.history is not None
+        assert self.items is not None
+        feature = FEATURE + name
+        categories = self.items.select("doc", feature).drop_nulls().unique("doc")
+        rows = self.history.join(categories, on="doc", how="inner")
+        counts = rows.group_by(*self.keys, feature).agg(count=pl.len())
+        totals = counts.group_by(self.keys).agg(past_count=pl.col("count").sum())
+        shares = counts.join(totals, on=self.keys, how="left")
+        share = (pl.col("count") / pl.col("past_count")).alias(PAST_SHARE + name)
+        return shares.select(*self.keys, feature, share), totals
 
     def seen(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the pairs of users and items of the history that are in the rows."""

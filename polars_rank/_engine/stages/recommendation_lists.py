@@ -7,7 +7,7 @@ known about items, and summed as other documents are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 from polars.datatypes import DataType
@@ -17,9 +17,11 @@ from polars_rank._engine.recorder import Recorder, RecordingRanking
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.stages.items import (
+    CATALOG_SHARE,
     FEATURE,
     ITEMS,
     KNOWN,
+    PAST_SHARE,
     WORDS,
     bind_items,
 )
@@ -56,8 +58,10 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
     are ``known``.
     """
 
-    words: set[str]
-    features: dict[str, DataType]
+    words: set[str] = field(default_factory=set)
+    features: dict[str, DataType] = field(default_factory=dict)
+    catalog_shares: set[str] = field(default_factory=set)
+    past_shares: set[str] = field(default_factory=set)
     known: pl.Schema | None
 
     def about(self, word: str) -> pl.Expr:
@@ -78,6 +82,19 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
         self.features[name] = self.known[name]
         return pl.col(FEATURE + name), self.known[name]
 
+    def catalog_share(self, name: str) -> pl.Expr:
+        """Note that the share of the item's category is needed."""
+        self.feature(name)
+        self.catalog_shares.add(name)
+        return pl.col(CATALOG_SHARE + name)
+
+    def past_share(self, name: str) -> pl.Expr:
+        """Note that the share of the item's category is needed."""
+        self.feature(name)
+        self.words.add("past_count")
+        self.past_shares.add(name)
+        return pl.col(PAST_SHARE + name).fill_null(0.0)
+
     def retrieved_count(self) -> pl.Expr:
         """Return the number of items of the list."""
         return self.listed_count()
@@ -91,7 +108,7 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     recorder = Recorder("all", integer_grades=False, scored=False, expected=False)
     known = None if request.items is None else request.items.collect_schema()
     ranking = RecordingRecommendations(
-        **vars(recorder.recording_ranking()), words=set(), features={}, known=known
+        **vars(recorder.recording_ranking()), known=known
     )
     values = {
         name: _items(recorder, m)
@@ -141,7 +158,7 @@ def _require_frames(
 ) -> None:
     """Require the frames that the measures read."""
     names = ", ".join(dict.fromkeys(m.metric for m in measures))
-    of_history = {*WORDS, "seen", "user_count", "interaction_count"}
+    of_history = {*WORDS, "seen", "user_count", "interaction_count", "past_count"}
     if request.history is None and ranking.words & of_history:
         msg = f"{names}: give the past interactions, one row each, with history="
         raise ValueError(msg)
@@ -171,11 +188,18 @@ def _rows(
         return rows, scalars
     known = bind_items(request, inputs, rows.collect_schema(), ranking.features)
     if known.items is not None or ranking.words & {*WORDS}:
-        table = known.table(ranking.words)
+        table = known.table(ranking.words, ranking.catalog_shares)
         rows = rows.join(table, on="doc", how="left", maintain_order="left")
     if "seen" in ranking.words:
         on, rows = [*known.keys, "doc"], rows.cache()  # read twice
         rows = rows.join(known.seen(rows), on=on, how="left", maintain_order="left")
+    for name in ranking.past_shares:
+        shares, totals = known.past_shares(name)
+        on = [*known.keys, FEATURE + name]
+        rows = rows.join(shares, on=on, how="left", maintain_order="left")
+        if "past_count" not in scalars:
+            on, scalars = [*known.keys], [*scalars, "past_count"]
+            rows = rows.join(totals, on=on, how="left", maintain_order="left")
     totals = known.totals()
     counts = [*totals.collect_schema()]
     rows = rows.join(totals, how="cross", maintain_order="left")
