@@ -33,6 +33,8 @@ NEEDS = {  # pages of other tools, which are skipped where these are not install
     "weights-and-biases.md": ["wandb"],
     "duckdb-and-dbt.md": ["duckdb"],
 }
+ASSERTING = re.compile(r"```python\n((?:(?!```).)*^assert .*?)```", re.DOTALL | re.M)
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 
@@ -68,6 +70,15 @@ def test_python_sessions(page, tmp_path, monkeypatch):
     )
     assert result.attempted
     assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("page", with_any(ASSERTING), ids=name_of)
+def test_python_that_asserts(page, tmp_path, monkeypatch):
+    """All of a page that says with ``assert`` what it gives, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for code in PYTHON.findall(page.read_text()):
+        exec(code, names)
 
 
 @pytest.mark.parametrize(
