@@ -123,27 +123,37 @@ def measure(way: str, folder: Path) -> None:
     print(json.dumps(told | {"values": found}))
 
 
+def command(way: str, folder: str) -> list[str]:
+    """Call this program in a process of its own."""
+    return [sys.executable, __file__, "--way", way, "--folder", folder]
+
+
 def main() -> None:
     """Write the data and let the ways take turns."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--users", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--way", choices=("data", *WAYS), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.way == "data":
+        write_data(asked.folder, asked.users, asked.seed)
+        return
     if asked.way:
         measure(asked.way, asked.folder)
         return
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        write_data(folder, asked.users, asked.seed)
+        # A process starts with the peak memory of the one that it comes from, so that
+        # this one holds no data.
+        more = ["--users", str(asked.users), "--seed", str(asked.seed)]
+        subprocess.run([*command("data", place), *more], check=True)
         told: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
         values: dict[str, dict[str, float]] = {}
         for _ in range(asked.rounds):
             for way in WAYS:
-                command = [sys.executable, __file__, "--way", way, "--folder", place]
-                done = subprocess.run(command, capture_output=True, text=True)
+                run = command(way, place)
+                done = subprocess.run(run, capture_output=True, text=True)
                 if done.returncode:
                     print(f"{way}: {done.stderr.strip().splitlines()[-1]}")
                     continue

@@ -96,15 +96,16 @@ class Items(NamedTuple):
             interactions=pl.len(), users=pl.col("new").sum()
         )
 
-    def totals(self) -> pl.LazyFrame:
-        """Return one row: the numbers of users, interactions and items, and faults."""
+    def totals(self, words: Collection[str]) -> pl.LazyFrame:
+        """Return one row: numbers of users, interactions and items, and faults."""
         counts: list[pl.LazyFrame] = []
         nulls = pl.any_horizontal(pl.all().is_null()).sum()
         catalog = self.history if self.items is None else self.items
         if self.history is not None:
+            users = {"user_count": _different(self.keys).cast(pl.Float64)}
             counts.append(
                 self.history.select(
-                    user_count=_different(self.keys).cast(pl.Float64),
+                    **(users if "user_count" in words else {}),
                     interaction_count=pl.len().cast(pl.Float64),
                     null_interactions=nulls,
                 )

@@ -200,7 +200,7 @@ def _rows(
         if "past_count" not in scalars:
             on, scalars = [*known.keys], [*scalars, "past_count"]
             rows = rows.join(totals, on=on, how="left", maintain_order="left")
-    totals = known.totals()
+    totals = known.totals(ranking.words)
     counts = [*totals.collect_schema()]
     rows = rows.join(totals, how="cross", maintain_order="left")
     # Polars divides by a repeated number by multiplying with its inverse, which is
