@@ -150,9 +150,10 @@ def reasons(
     or weights changed, the rest is the effect of the mix of queries.
 
     With ``by``, a segment of share w and mean m adds (Kitagawa, 1955) ``within = (w +
-    w') / 2 (m' - m)`` and ``mix = (m + m') / 2 (w' - w)``; a segment that is there once
-    is all mix. If the sum within segments has another sign than the difference, that is
-    Simpson's paradox, and a note says so.
+    w') / 2 (m' - m)`` and ``mix = ((m + m') / 2 - M) (w' - w)``, where M is the mean of
+    both means of all queries: more queries of a segment add to the mean if theirs is
+    above it. A segment that is there once is all mix. If the sum within segments has
+    another sign than the difference, that is Simpson's paradox, and a note says so.
 
     Source: Kitagawa, JASA 1955; Shapley, 1953; Simpson, JRSS B 1951.
 

@@ -116,7 +116,10 @@ def segments_of(
     # A segment that is there once has no difference within: its mean is that of both.
     m, n = pl.coalesce(old, new), pl.coalesce(new, old)
     w, v = (pl.col(f"w{side}") / pl.col(f"w{side}").sum() for side in ("00", "11"))
-    within, mix = (w + v) / 2.0 * (n - m), (m + n) / 2.0 * (v - w)
+    within = (w + v) / 2.0 * (n - m)
+    # To have more queries adds what they have more than all do: shares sum to 1.
+    every = ((w * m).sum() + (v * n).sum()) / 2.0
+    mix = ((m + n) / 2.0 - every) * (v - w)
     found = found.select(
         *by,
         "queries",

@@ -496,6 +496,8 @@ def test_simpsons_paradox():
     assert parts["within"] == pytest.approx(0.0335)
     assert parts["mix"] == pytest.approx(-0.2425)
     assert found.segments["difference"].to_list() == pytest.approx([0.02, 0.05])
+    # Fewer queries of x, which is above the mean, and more of y, which is below it.
+    assert (found.segments["mix"] < 0).all()
     assert any(note.startswith("Simpson's paradox") for note in found.notes)
     assert "Simpson's paradox" in str(found)
     assert found.summary["se"].null_count() == len(found.summary)
@@ -529,10 +531,12 @@ def test_weights_and_queries_that_changed(seed):
         sides.append({land: (w, m / w) for land, (w, m) in by_land.items()})
     one, two = sides
     means = [sum(w * m for w, m in side.values()) for side in sides]
+    middle = sum(means) / 2
     for row in found.segments.rows(named=True):
         (w, m), (w2, m2) = one[row["land"]], two[row["land"]]
         assert row["within"] == pytest.approx((w + w2) / 2 * (m2 - m), abs=1e-13)
-        assert row["mix"] == pytest.approx((m + m2) / 2 * (w2 - w), abs=1e-13)
+        mix = ((m + m2) / 2 - middle) * (w2 - w)
+        assert row["mix"] == pytest.approx(mix, abs=1e-13)
         assert [row["baseline_share"], row["share"]] == pytest.approx([w, w2])
     difference = means[1] - means[0]
     assert found.segments["contribution"].sum() == pytest.approx(difference, abs=1e-13)
