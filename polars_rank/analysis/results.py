@@ -111,7 +111,8 @@ class Reasons(Shown):
 
         One row per part, the largest first: ``item`` in words, how many ``queries`` it
         has, the ``difference`` that it adds and its ``share`` in the whole. Segments
-        sum to the difference, and so do documents: two views of it.
+        sum to the difference, and so do documents: two views of it. With several
+        columns in ``by``, those of each alone and those of all sum to it.
 
         Raises
         ------
@@ -147,28 +148,33 @@ class Reasons(Shown):
         found = moves.select(
             pl.Series("item", told, dtype=pl.String), "queries", "difference"
         )
-        if self.segments is not None:
-            by = self.segments.columns[: self.segments.columns.index("queries")]
-            words = [f"{name} = {{}}" for name in by]
-            found = pl.concat(
-                [
-                    self.segments.select(
-                        pl.format(
-                            ", ".join(words),
-                            *(pl.col(n).cast(pl.String).fill_null("-") for n in by),
-                        ).alias("item"),
-                        pl.col("queries").cast(pl.UInt32),
-                        difference="contribution",
-                    ),
-                    found,
-                ]
-            )
+        found = pl.concat([*self._by_segments(), found])
         total = self.summary["difference"].item(0)
         known = found.filter(pl.col("difference").abs() > NOTHING)
         # Parts of one size, up and down, can differ in the last digits alone.
         size = pl.col("difference").abs().round_sig_figs(9)
         shares = known.with_columns(share=pl.col("difference") / (total or None))
         return shares.sort(-size, "item").head(n_parts)
+
+    def _by_segments(self) -> list[pl.DataFrame]:
+        """Return what segments add; of several columns, each alone adds up, too."""
+        if self.segments is None:
+            return []
+        by = self.segments.columns[: self.segments.columns.index("queries")]
+        alone = [[name] for name in by] if len(by) > 1 else []
+        return [
+            self.segments.group_by(names, maintain_order=True)
+            .agg(pl.col("queries", "contribution").sum())
+            .select(
+                pl.format(
+                    ", ".join(f"{name} = {{}}" for name in names),
+                    *(pl.col(n).cast(pl.String).fill_null("-") for n in names),
+                ).alias("item"),
+                pl.col("queries").cast(pl.UInt32),
+                difference="contribution",
+            )
+            for names in [*alone, by]
+        ]
 
     @property
     def notes(self) -> tuple[str, ...]:

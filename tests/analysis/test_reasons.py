@@ -362,6 +362,27 @@ def test_segments_are_among_the_largest_parts():
     assert_frame_equal(lazy.largest(), why.largest())
 
 
+def test_each_of_several_columns_adds_up_alone():
+    about = ABOUT.with_columns(even=pl.col("query_id") % 2 == 0)
+    why = analysis.reasons(
+        BEFORE, AFTER, "dcg@3", qrels=NEW, segments=about, by=["land", "even"], **ZERO
+    )
+    known = {row["query_id"]: row for row in about.rows(named=True)}
+    wanted = {}
+    for query, adds in why.queries.select("query_id", "contribution").rows():
+        land, even = (known[query][name] for name in ("land", "even"))
+        even = str(even).lower()
+        both = f"land = {land}, even = {even}"
+        for item in (f"land = {land}", f"even = {even}", both):
+            count, sum_ = wanted.get(item, (0, 0.0))
+            wanted[item] = count + 1, sum_ + adds / len(why.queries)
+    rows = {item: row for item, *row in why.largest(100).rows()}
+    wanted = {item: row for item, row in wanted.items() if abs(row[1]) > 1e-12}
+    assert {item for item in rows if " = " in item} == {*wanted}
+    for item, (count, added) in wanted.items():
+        assert rows[item][:2] == [count, pytest.approx(added, abs=1e-13)]
+
+
 # -- several runs
 
 
