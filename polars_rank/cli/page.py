@@ -15,7 +15,7 @@ from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.options import EVALUATING, Input, Paths, Queries
 from polars_rank.cli.runs import Files, Options, open_file, recorded
-from polars_rank.cli.why import Explained
+from polars_rank.cli.why import REFUSED, Explained, not_shown
 from polars_rank.cli.words import emit
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.sums.definition import fingerprint
@@ -23,14 +23,12 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.exceptions import DataError
 
 SYSTEM = "system"
+ABOUT = ("by", "weight", "weight_before", "cluster")
 
 
 @options_of(
     analysis.reasons,
-    without=(
-        *("qrels_before", "weight_before", "queries", "segments", "layout"),
-        *("after", SYSTEM),
-    ),
+    without=("queries", "segments", "layout", "after", SYSTEM),
 )
 def page(
     *files: Paths,
@@ -66,9 +64,11 @@ def page(
     runs, asked = {}, data.options(given)
     for run in given.runs:
         runs[run.name], asked = given.with_judgments(run, data.options(given))
+    if "qrels_before" in options:
+        options["qrels_before"] = data.open(options["qrels_before"], "qrels")
     about = open_file(queries, "qrels") if queries else None
     asked |= options
-    if about is not None and any(map(options.get, ("by", "weight", "cluster"))):
+    if about is not None and any(map(options.get, ABOUT)):
         asked["segments"] = about
     with Bar() as bar, recorded() as said:
         if options.get("memory_limit") is not None:
@@ -103,33 +103,39 @@ def _reasons(
     (_, before), *others = runs.items()
     after = others[0][1] if len(others) == 1 else dict(others)
     found: list[Explained] = []
-    errors: list[ValueError] = []
+    errors: dict[str, Exception] = {}
     for measure in measures:
         try:
             found.append(analysis.reasons(before, after, measure, **asked))
-        except ValueError as error:
-            errors.append(error)
+        except REFUSED as error:
+            errors[measure] = error
     if not found:
-        raise errors[0]
-    notes = [f"The parts of a difference are not shown: {error}" for error in errors]
+        raise next(iter(errors.values()))
+    notes = [not_shown(measure, error) for measure, error in errors.items()]
     return found, notes
 
 
 def _compared(
     runs: dict[str, pl.LazyFrame], measures: Sequence[str], data: Input, asked: Options
 ) -> Comparison | None:
-    """The differences of several measures, or of several runs, from the first run."""
-    if len(measures) == 1 and len(runs) == 2:
+    """The differences of several measures, or of several runs, from the first run.
+
+    The judgments of the first may be others. If its weights are, nothing is paired.
+    """
+    if (len(measures) == 1 and len(runs) == 2) or "weight_before" in asked:
         return None
     names = (*EVALUATING, "doc", "score", "label", "qrels", "qrels_query", "qrels_doc")
     given = {name: asked[name] for name in (*names, "memory_limit") if name in asked}
     roles: Options = {name: asked.get(name) for name in ("weight", "cluster")}
     keep = [*dict.fromkeys(filter(None, roles.values()))]
     given |= {"query": data.query, "keep": keep, "segments": asked.get("segments")}
+    judged = dict.fromkeys(runs, given.pop("qrels"))
+    first = next(iter(runs))
+    judged[first] = asked.get("qrels_before", judged[first])
     with catch_warnings():
         simplefilter("ignore")  # they were told with the reasons
         values = pl.concat(
-            polars_rank.per_query(run, [*measures], **given)
+            polars_rank.per_query(run, [*measures], qrels=judged[name], **given)
             .lazy()
             .select(pl.lit(name).alias(SYSTEM), pl.all())
             for name, run in runs.items()
@@ -140,7 +146,7 @@ def _compared(
             compared,
             system=SYSTEM,
             query=data.query,
-            baseline=next(iter(runs)),
+            baseline=first,
             level=asked.get("level", 0.95),
             **roles,
         )

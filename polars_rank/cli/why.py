@@ -67,6 +67,9 @@ def reasons(
     before, after, options = before_and_after(files, data, options)
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
+    if "qrels_before" in options:
+        old = data.open(options["qrels_before"], "qrels")
+        options["qrels_before"] = data.renamed(old)
     measure = options.pop("measure")
     with _told(options):
         found = analysis.reasons(before, after, measure, **options)
