@@ -6,6 +6,7 @@ import json
 import random
 import re
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
@@ -179,6 +180,85 @@ def test_unjudged_documents_can_be_taken_away():
     assert shown(full(made, to_judge=own))["judge"] == "query_id,doc_id\nq9,x\n"
 
 
+def texts(html, part):
+    """The cells of the first table of a part of the page, row by row."""
+    inside = html[html.index(f'id="{part}') :]
+    body = inside[inside.index("<tbody>") : inside.index("</tbody>")]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("</tr>")]
+    return [[re.sub(r"<[^>]+>", "", cell) for cell in row] for row in rows if row]
+
+
+def test_the_largest_parts_are_told_first():
+    made = data()
+    html = full(made)
+    wanted = reasons(made).largest(8)
+    found = texts(html, "overview-0")
+    assert [row[1] for row in found] == [str(n) for n in wanted["queries"]]
+    assert any(row[0].startswith(("lost ", "gained ", "rank ")) for row in found)
+    assert any(row[0] == "land = JP" for row in found)
+
+
+def test_holes_are_told():
+    """A query without a list, and unjudged documents, are counted for each run."""
+    made = data()
+    ids = ["query_id", "doc_id"]
+    gone = {**made, "after": made["after"].filter(pl.col("query_id") != "q7")}
+    judged = {*made["qrels"].select(ids).rows()}
+    counts = []
+    for name in ("before", "after"):
+        first, lists = 0, {}
+        for query, doc, score in gone[name].rows():
+            lists.setdefault(query, []).append((-score, doc))
+        for query, docs in lists.items():
+            first += sum((query, d) not in judged for _, d in sorted(docs)[:5])
+        counts.append(first)
+    with pytest.warns(UserWarning, match="missing from the run"):
+        html = report.page(reasons(gone), names=("live", "new"))
+    assert "new has no list for 1 query: q7." in html
+    assert "live has no list" not in html
+    said = f"among the first 5: {counts[0]} in live and {counts[1]} in new."
+    assert said in html
+    assert "has no list" not in full(made)
+
+
+def test_what_to_judge_leads_to_the_lists():
+    made = data()
+    runs = {"live": made["before"], "new": made["after"]}
+    asked = analysis.to_judge(runs, "ndcg@5", qrels=made["qrels"])
+    html = full(made, to_judge=asked, max_queries=3)
+    shown_ids = {*shown(html)["shown"]}
+    links = re.findall(r'<a href="#q=([^"]*)">', html)
+    few = asked["query_id"].head(10).to_list()
+    assert [unquote(q) for q in links] == [q for q in few if q in shown_ids]
+    assert "could turn the order of two runs around" in html
+    cells = texts(html, "judge")
+    assert {row[-1] for row in cells} <= {"yes", "no"}
+    sure = asked.with_columns(reverses=pl.lit(value=False))
+    assert "No labels of them turn the order" in full(made, to_judge=sure)
+
+
+def relabeled(path):
+    """A page of runs whose judgments changed; what it is made of, and its HTML."""
+    made = data()
+    old = made["qrels"].with_columns(label=(pl.col("label") + 1) % 4)
+    old = old.filter(pl.col("doc_id") != "d5-2")
+    why = analysis.reasons(
+        made["before"], made["after"], "ndcg@5", qrels=made["qrels"], qrels_before=old
+    )
+    return made, old, report.page(why, path)
+
+
+def test_labels_of_both_times(tmp_path):
+    made, old, html = relabeled(tmp_path / "page.html")
+    documents = shown(html)["documents"]
+    for column, qrels in (("baseline_label", old), ("label", made["qrels"])):
+        grades = {row[:2]: row[2] for row in qrels.rows()}
+        for query, doc, label in zip(
+            documents["id"], documents["doc"], documents[column], strict=True
+        ):
+            assert grades.get((query, doc)) == label
+
+
 def test_lazy_runs_have_the_same_page():
     made = data()
     lazy = {**made, "before": made["before"].lazy(), "after": made["after"].lazy()}
@@ -275,3 +355,42 @@ def test_command_with_several_runs_and_measures(tmp_path, capsys):
     assert "kendall_tau has no contributions" in html
     assert main([*words, "-m", "kendall_tau"]) == 2
     assert "kendall_tau has no contributions" in capsys.readouterr().err
+
+
+def test_command_with_judgments_and_weights_that_changed(tmp_path, capsys):
+    made = data()
+    made["old"] = made["qrels"].with_columns(label=(pl.col("label") + 1) % 4)
+    made["traffic"] = made["queries"].with_columns(
+        now=pl.int_range(pl.len()) + 1, then=pl.lit(1)
+    )
+    for name, frame in made.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    file = {name: str(tmp_path / f"{name}.parquet") for name in made}
+    out = tmp_path / "page.html"
+    words = ["page", file["before"], file["after"], "--qrels", file["qrels"]]
+    words += ["-m", "ndcg@5", "-m", "dcg@5", "-o", str(out)]
+    assert main([*words, "--qrels-before", file["old"]]) == 0
+    for measure in ("ndcg@5", "dcg@5"):
+        why = analysis.reasons(
+            made["before"], made["after"], measure, qrels=made["qrels"],
+            qrels_before=made["old"],
+        )  # fmt: skip
+        means = [why.settings[name] for name in ("baseline_mean", "mean")]
+        rows = texts(out.read_text(), "measures")
+        (row,) = (row for row in rows if row[0] == measure)
+        assert row[4:6] == [f"{mean:.4f}" for mean in means]
+    weights = ["--queries", file["traffic"], "--weight", "now"]
+    assert main([*words, *weights, "--weight-before", "then"]) == 0
+    html = out.read_text()
+    why = analysis.reasons(
+        made["before"], made["after"], "ndcg@5", qrels=made["qrels"],
+        segments=made["traffic"], weight="now", weight_before="then",
+    )  # fmt: skip
+    view = json.loads(Tags(html).own)["views"][0]
+    wanted = dict(why.queries.select("query_id", "contribution").rows())
+    found = dict(
+        zip(view["queries"]["id"], view["queries"]["contribution"], strict=True)
+    )
+    assert found == pytest.approx(wanted, abs=1e-7)
+    assert "The comparison of all measures" not in html
+    capsys.readouterr()

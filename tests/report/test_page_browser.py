@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_page import HOSTILE, data, full, several
+from test_page import HOSTILE, data, full, reasons, relabeled, several
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +51,13 @@ def test_no_part_is_wider_than_the_window(tab):
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def part_of(land):
+    """What the page says of the queries of a segment."""
+    why = reasons(data())
+    added = why.queries.filter(land=land)["contribution"].sum() / len(why.queries)
+    return f"6 of 12 queries: {added:.4f} of the difference".replace("-", "−")
+
+
 def test_filters_and_order(tab):
     def listed():
         return tab.locator("#list tbody tr").all_inner_texts()
@@ -66,9 +73,13 @@ def test_filters_and_order(tab):
     tab.select_option("#sign", "higher")
     assert lower + len(listed()) <= 12
     tab.select_option("#sign", "")
-    tab.select_option("#segment", label="JP")
+    tab.select_option("#segments select", label="JP")
     assert len(listed()) == 6
-    tab.select_option("#segment", "")
+    assert tab.locator("#count").inner_text() == part_of("JP")
+    tab.select_option("#segments select", "")
+    tab.fill("#search", "jp")  # names of segments are found, too
+    assert len(listed()) == 6
+    tab.fill("#search", "")
     tab.click("th button[data-by=after]")
     values = [float(x) for x in tab.locator("#list td:nth-child(4)").all_inner_texts()]
     assert values == sorted(values)
@@ -146,6 +157,26 @@ def test_a_reader_chooses_a_comparison(choice):
     assert headings()[0] == "Overview: ndcg@5, live → new"
     choice.click("nav a >> text=Differences")
     assert choice.url.endswith("#differences-0")
+
+
+def test_each_list_has_the_grades_of_its_time(browser, tmp_path):
+    path = tmp_path / "relabeled.html"
+    made, old, _ = relabeled(path)
+    tab = browser.new_context().new_page()
+    tab.goto(f"{path.as_uri()}#q=q5")
+    new = dict(made["qrels"].filter(query_id="q5").select("doc_id", "label").rows())
+    old = dict(old.filter(query_id="q5").select("doc_id", "label").rows())
+    for place, grades in enumerate((old, new)):
+        for item in tab.locator("#query ol").nth(place).locator("li").all():
+            doc = item.locator(".title").inner_text()
+            grade = grades.get(doc)
+            wanted = "unjudged" if grade is None else f"grade {grade}"
+            assert item.locator(".grade").inner_text()[2:] == wanted
+            was = "was unjudged" if old.get(doc) is None else f"was grade {old[doc]}"
+            changed = place == 1 and old.get(doc) != new.get(doc)
+            assert (was in item.inner_text()) == changed
+    assert "of it by labels" in tab.locator("#count").inner_text()
+    tab.context.close()
 
 
 def test_axe_finds_nothing_among_several(choice):

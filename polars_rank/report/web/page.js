@@ -1,17 +1,18 @@
 // @ts-check
 "use strict";
 /**
- * @typedef {{id: string[], segment: string[], text: (string | null)[],
+ * @typedef {{id: string[], segment: string[][], text: (string | null)[],
  *   before: (number | null)[], after: (number | null)[],
- *   difference: (number | null)[], contribution: (number | null)[]}} Queries
+ *   difference: (number | null)[], contribution: (number | null)[],
+ *   label_effect?: (number | null)[]}} Queries
  * @typedef {{id: string[], doc: string[], baseline_rank: (number | null)[],
  *   rank: (number | null)[], kind: (string | null)[], label: (number | null)[],
- *   contribution: (number | null)[], title: (string | null)[],
+ *   baseline_label?: (number | null)[], contribution: (number | null)[], title: (string | null)[],
  *   url: (string | null)[]}} Documents
- * @typedef {{names: string[], queries: Queries, documents: Documents,
- *   shown: string[]}} View
+ * @typedef {{names: string[], by: string[], count: number, queries: Queries,
+ *   documents: Documents, shown: string[]}} View
  * @typedef {{views: View[], judge: string}} Data
- * @typedef {"id" | "before" | "after" | "difference"} Column
+ * @typedef {"id" | "before" | "after" | "difference" | "contribution"} Column
  */
 (() => {
   const PAGE = 100; // rows of the table that are shown at once
@@ -34,10 +35,12 @@
   /** @type {Map<string, number[]>} */
   let rows = new Map();
   let highest = 1;
+  let weighted = false; // contributions are not the differences
 
   const search = /** @type {HTMLInputElement} */ (at("search"));
   const sign = /** @type {HTMLSelectElement} */ (at("sign"));
-  const segment = /** @type {HTMLSelectElement} */ (at("segment"));
+  /** @type {HTMLSelectElement[]} */
+  let segments = []; // one for each column
   const more = /** @type {HTMLButtonElement} */ (at("more"));
   const body = /** @type {HTMLTableElement} */ (at("list")).tBodies[0];
   let by = /** @type {Column} */ ("difference");
@@ -73,16 +76,22 @@
     return `#q=${encodeURIComponent(id)}${view ? `&view=${view}` : ""}`;
   }
 
+  /** What a query is found by. @param {number} i */
+  function words(i) {
+    const about = [queries.id[i], queries.text[i] || "", ...queries.segment[i]];
+    return about.join("\n").toLowerCase();
+  }
+
   /** The queries that fit the filters, sorted. */
   function fitting() {
     const word = search.value.trim().toLowerCase();
-    const found = queries.id.flatMap((id, i) => {
+    const found = queries.id.flatMap((_, i) => {
       const d = queries.difference[i];
       const direction = d === null ? "" : d < 0 ? "lower" : d > 0 ? "higher" : "equal";
       const fits =
-        (!word || `${id}\n${queries.text[i] || ""}`.toLowerCase().includes(word)) &&
+        (!word || words(i).includes(word)) &&
         (!sign.value || direction === sign.value) &&
-        (!segment.value || `=${queries.segment[i]}` === segment.value);
+        segments.every((s, j) => !s.value || `=${queries.segment[i][j]}` === s.value);
       return fits ? [i] : [];
     });
     const column = queries[by];
@@ -109,7 +118,8 @@
       name.append(link);
       const text = queries.text[i];
       if (text) name.append(make("div", "small", text));
-      if (queries.segment[i]) name.append(make("div", "small", queries.segment[i]));
+      const parts = queries.segment[i].join(", ");
+      if (parts) name.append(make("div", "small", parts));
       const d = queries.difference[i];
       row.append(
         name,
@@ -117,10 +127,20 @@
         make("td", "n", number(queries.before[i])),
         make("td", "n", number(queries.after[i])),
       );
+      const adds = queries.contribution[i];
+      if (weighted) row.append(make("td", `n ${side(adds)}`, number(adds, true)));
       return row;
     });
     body.replaceChildren(...made);
-    at("count").textContent = `${found.length} of ${queries.id.length} queries`;
+    /** @param {"contribution" | "label_effect"} name */
+    function sum(name) {
+      return found.reduce((all, i) => all + ((queries[name] || [])[i] || 0), 0);
+    }
+    const of = `${found.length} of ${queries.id.length} queries`;
+    const part = number(sum("contribution") / data.views[view].count, true);
+    const labels = number(sum("label_effect") / data.views[view].count, true);
+    const told = queries.label_effect ? `, ${labels} of it by labels` : "";
+    at("count").textContent = `${of}: ${part} of the difference${told}`;
     at("none").hidden = found.length > 0;
     more.hidden = found.length <= most;
   }
@@ -142,9 +162,8 @@
     return data.views[named] ? named : 0;
   }
 
-  /** @param {number} i */
-  function grade(i) {
-    const label = documents.label[i];
+  /** @param {number | null} label */
+  function grade(label) {
     if (label === null) return make("span", "grade hole", "◌ unjudged");
     const level = label <= 0 ? 0 : Math.max(1, Math.ceil((3 * label) / highest));
     return make("span", `grade g${level}`, `${"○◔◑●"[level]} grade ${label}`);
@@ -188,12 +207,15 @@
       const meta = make("span", "meta");
       if (documents.title[i]) meta.append(make("span", "quiet", documents.doc[i]));
       meta.append(make("span", "", move(i, place === "rank")));
+      const [was, is] = [(documents.baseline_label || documents.label)[i], documents.label[i]];
+      if (was !== is && place === "rank")
+        meta.append(make("span", "", was === null ? "was unjudged" : `was grade ${was}`));
       const adds = documents.contribution[i];
       if (adds && (place === "rank" || documents.rank[i] === null))
         meta.append(make("span", side(adds), `adds ${number(adds, true)}`));
       const title = make("span", "title");
       title.append(named(i));
-      item.append(make("span", "rank", String(rank)), title, grade(i), meta);
+      item.append(make("span", "rank", String(rank)), title, grade(place === "rank" ? is : was), meta);
       items.append(item);
     }
     part.append(items);
@@ -215,7 +237,8 @@
     values.append(make("strong", side(d), number(d, true)));
     panel.replaceChildren(make("h3", "", queries.text[i] || id));
     if (queries.text[i]) panel.append(make("p", "quiet", id));
-    if (queries.segment[i]) panel.append(make("p", "quiet", queries.segment[i]));
+    const parts = queries.segment[i].join(", ");
+    if (parts) panel.append(make("p", "quiet", parts));
     panel.append(values);
     if (!shown.has(id)) {
       const said = "Its lists are left out, since others moved the mean more.";
@@ -226,6 +249,11 @@
       lists.append(ranking(own, "baseline_rank", names[0]), ranking(own, "rank", names[1]));
       panel.append(lists);
     }
+  }
+
+  function anew() {
+    most = PAGE;
+    list();
   }
 
   /** Show one of the comparisons. @param {number} next */
@@ -250,11 +278,24 @@
       const button = document.querySelector(`th button[data-by=${column}]`);
       if (button) button.textContent = names[i];
     }
-    const known = [...new Set(queries.segment)].filter(Boolean).sort();
-    at("of-segment").hidden = known.length < 2;
-    const every = new Option("all", "");
-    const options = known.map((name) => new Option(name, `=${name}`));
-    segment.replaceChildren(every, ...options);
+    weighted = queries.contribution.some(
+      (x, i) => Math.abs((x || 0) - (queries.difference[i] || 0)) > 1e-6,
+    );
+    const last = document.querySelector("th button[data-by=contribution]");
+    if (last && last.parentElement) last.parentElement.hidden = !weighted;
+    segments = data.views[view].by.map((name, j) => {
+      const label = make("label", "", `${name} `);
+      const select = /** @type {HTMLSelectElement} */ (make("select"));
+      const known = [...new Set(queries.segment.map((values) => values[j]))].sort();
+      const options = known.map((value) => new Option(value, `=${value}`));
+      select.append(new Option("all", ""), ...options);
+      select.addEventListener("input", anew);
+      label.append(select);
+      return select;
+    });
+    at("segments").replaceChildren(
+      ...segments.flatMap((select) => select.parentElement || []),
+    );
   }
 
   function go() {
@@ -276,11 +317,7 @@
       if (id === null) list();
       else location.hash = address(id);
     });
-  for (const input of [search, sign, segment])
-    input.addEventListener("input", () => {
-      most = PAGE;
-      list();
-    });
+  for (const input of [search, sign]) input.addEventListener("input", anew);
   more.addEventListener("click", () => {
     most += PAGE;
     list();

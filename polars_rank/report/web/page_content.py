@@ -13,6 +13,8 @@ from polars_rank._engine.schema import require_columns
 
 LISTED = 10_000  # queries in the table
 ABOUT = ["title", "url"]
+LABELS = ["baseline_label", "label"]
+NAMED = 3  # queries that a note names
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,11 @@ def identified(names: Sequence[str]) -> pl.Expr:
 def queries_of(queries: pl.DataFrame, asked: Asked) -> pl.DataFrame:
     """Return the queries that moved the mean most first, with segments and texts."""
     segments = [pl.col(n).cast(pl.String).fill_null("-") for n in asked.by]
+    by = pl.concat_list(segments) if segments else pl.lit([], pl.List(pl.String))
     found = queries.with_columns(
-        pl.col("contribution").fill_nan(None), id=identified(asked.query)
+        pl.col("contribution").fill_nan(None), id=identified(asked.query), segment=by
     )
-    by = pl.concat_str(segments, separator=", ") if segments else pl.lit("")
-    found = found.with_columns(segment=by, size=pl.col("contribution").abs())
+    found = found.with_columns(size=pl.col("contribution").abs())
     found = found.sort("size", "id", descending=[True, False], nulls_last=True)
     found = found.head(LISTED)
     text: pl.Expr = pl.lit(None, pl.String).alias("text")
@@ -76,6 +78,7 @@ def queries_of(queries: pl.DataFrame, asked: Asked) -> pl.DataFrame:
         pl.col("value").alias("after"),
         "difference",
         "contribution",
+        *(n for n in ("label_effect",) if n in queries.columns),
         text,
     )
 
@@ -86,7 +89,7 @@ def documents_of(
     """Return the first documents of the queries that moved most."""
     chosen = queries.head(asked.max_queries).lazy().select(*asked.query, "id")
     rank = pl.min_horizontal("baseline_rank", "rank")
-    label = "label" if "label" in documents.collect_schema() else None
+    labels = [n for n in LABELS if n in documents.collect_schema()]
     found = (
         documents.lazy()
         .join(chosen, on=[*asked.query], nulls_equal=True)
@@ -97,7 +100,7 @@ def documents_of(
             "baseline_rank",
             "rank",
             "kind",
-            (pl.col(label) if label else pl.lit(None, pl.Float64)).alias("label"),
+            *labels,
             "contribution",
         )
     )
@@ -118,6 +121,41 @@ def documents_of(
     return found.sort("id", "rank", "baseline_rank", "doc", nulls_last=True).collect(
         engine="streaming"
     )
+
+
+def holes_of(
+    documents: AnyFrame, asked: Asked, k: int | None, names: Sequence[str]
+) -> list[str]:
+    """Tell which queries have no list in a run, and how many documents are unjudged."""
+    ranks = {"baseline_rank": names[0], "rank": names[1]}
+    top = "in the lists" if k is None else f"among the first {k}"
+    judged = pl.col("label").is_not_null()
+    known = documents.lazy().filter(pl.any_horizontal(pl.col(*ranks).is_not_null()))
+    counts = known.group_by(asked.query).agg(
+        *(pl.col(rank).is_not_null().any() for rank in ranks),
+        *(
+            (~judged & (pl.col(rank).is_not_null() if k is None else pl.col(rank) <= k))
+            .sum()
+            .alias(f"unjudged {rank}")
+            for rank in ranks
+        ),
+    )
+    found = counts.select(pl.exclude(asked.query), id=identified(asked.query))
+    queries = found.sort("id").collect(engine="streaming")
+    told = []
+    for rank, run in ranks.items():
+        gone = queries.filter(~pl.col(rank))["id"]
+        if len(gone):
+            some = ", ".join(gone.head(NAMED)) + ", ..." * (len(gone) > NAMED)
+            plural = "queries" if len(gone) > 1 else "query"
+            told.append(f"{run} has no list for {len(gone)} {plural}: {some}.")
+    unjudged = [int(queries[f"unjudged {rank}"].sum()) for rank in ranks]
+    if any(unjudged):
+        both = " and ".join(
+            f"{n} in {run}" for n, run in zip(unjudged, names, strict=True)
+        )
+        told.append(f"Documents that nobody has judged, {top}: {both}.")
+    return told
 
 
 def unjudged_of(documents: pl.DataFrame) -> pl.DataFrame:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 
@@ -24,12 +26,15 @@ from polars_rank.report.web.page_content import (
     Asked,
     columns_of,
     documents_of,
+    holes_of,
+    identified,
     queries_of,
     unjudged_of,
 )
 
 HERE = Path(__file__).parent
 PLACES = 4  # decimals
+LARGEST = 8  # parts of a difference in words
 
 
 def page(
@@ -139,12 +144,16 @@ def page(
     asked.require(doc)
     shared = [*(gate.notes if gate is not None else ()), *notes]
     views, rows, unjudged = [], [], []
-    for why, pair in chosen:
+    for found, pair in chosen:
+        why = found
+        if found.settings["k"] is not None:  # few documents, which are read again
+            held = found.documents.lazy().collect(engine="streaming")
+            why = replace(found, documents=held)
         queries = queries_of(why.queries, asked)
         documents = documents_of(why.documents, queries, asked, doc)
         unjudged.append(unjudged_of(documents))
-        rows.append(_data(queries, documents, pair, asked))
-        views.append(_view(why, pair, by, asked, {**(facts or {})}, shared))
+        rows.append(_data(queries, documents, pair, asked, len(why.queries)))
+        views.append(_view(why, pair, asked, {**(facts or {})}, shared))
     judge = _together(unjudged) if to_judge is None else to_judge
     measures = [*dict.fromkeys(view["measure"] for view in views)]
     after = [*dict.fromkeys(pair[1] for _, pair in chosen)]
@@ -158,8 +167,9 @@ def page(
         gate=gate,
         slices=_table(slices),
         trend=_trend(trend, measures[0]),
-        judge=_table(judge.head(10)),
+        judge=_judged_next(judge, asked, rows[0]["shown"]),
         n_judge=len(judge),
+        reverses=bool(judge["reverses"].any()) if "reverses" in judge.columns else None,
     )
 
 
@@ -176,12 +186,18 @@ def _comparisons(reasons: Any, names: tuple[str, str]) -> list[tuple[Any, list[s
 
 
 def _data(
-    queries: pl.DataFrame, documents: pl.DataFrame, names: list[str], asked: Asked
+    queries: pl.DataFrame,
+    documents: pl.DataFrame,
+    names: list[str],
+    asked: Asked,
+    count: int,
 ) -> dict[str, Any]:
     """Return what the script of the page reads of a comparison."""
     few = queries["id"].head(asked.max_queries)
     return {
         "names": names,
+        "by": asked.by,
+        "count": count,
         "queries": columns_of(queries.drop(asked.query)),
         "documents": columns_of(documents),
         "shown": [*dict.fromkeys([*documents["id"], *few])],
@@ -191,21 +207,22 @@ def _data(
 def _view(
     reasons: Any,
     names: list[str],
-    by: Sequence[str],
     asked: Asked,
     facts: Mapping[str, str],
     notes: Sequence[str],
 ) -> dict[str, Any]:
     """Return what the template shows of a comparison."""
-    count = len(reasons.queries)
+    count, k = len(reasons.queries), reasons.settings["k"]
+    holes = holes_of(reasons.documents, asked, k, names)
     return {
         "measure": reasons.settings["measure"],
         "names": names,
         "headline": _headline(reasons),
         "facts": {**_facts(reasons), **facts},
-        "notes": [*reasons.notes, *notes],
+        "notes": [*reasons.notes, *notes, *holes],
+        "largest": _table(reasons.largest(LARGEST)),
         "differences": _differences(reasons),
-        "segments": _segments(reasons.segments, by),
+        "segments": _segments(reasons.segments, asked.by),
         "limits": {
             "queries": count,
             "listed": min(count, LISTED),
@@ -290,10 +307,36 @@ def _pairs(comparison: Any) -> dict[str, Any] | None:
 def _segments(segments: pl.DataFrame | None, by: Sequence[str]) -> Any:
     if segments is None:
         return None
-    text = [pl.col(name).cast(pl.String).fill_null("-") for name in by]
-    named = segments.with_columns(item=pl.concat_str(text, separator=", "))
-    named = named.sort(pl.col("contribution").abs(), descending=True, nulls_last=True)
-    return {"bars": segment_bars(named), **(_table(named.drop("item")) or {})}
+    text = {name: pl.col(name).cast(pl.String).fill_null("-") for name in by}
+    size = pl.col("contribution").abs()
+    named = segments.with_columns(item=pl.concat_str([*text.values()], separator=", "))
+    named = named.sort(size, descending=True, nulls_last=True)
+    alone = [
+        segments.group_by(pl.format("{}: {}", pl.lit(name), value).alias("item"))
+        .agg(pl.col("within", "mix", "contribution").sum())
+        .sort(-size, "item")
+        for name, value in text.items()
+    ]
+    return {
+        "alone": segment_bars(pl.concat(alone)) if len(by) > 1 else "",
+        "bars": segment_bars(named),
+        **(_table(named.drop("item")) or {}),
+    }
+
+
+def _judged_next(
+    judge: pl.DataFrame, asked: Asked, shown: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the first documents to judge, with links to the lists on the page."""
+    few = judge.head(10)
+    ids = identified(
+        asked.query if {*asked.query} <= {*few.columns} else few.columns[:1]
+    )
+    links = [
+        f"#q={quote(i, safe='')}" if i in shown else None
+        for i in few.select(id=ids)["id"]
+    ]
+    return {**(_table(few.drop("label", strict=False)) or {}), "links": links}
 
 
 def _trend(trend: pl.DataFrame | None, measure: str) -> dict[str, Any] | None:
@@ -318,6 +361,7 @@ def _table(frame: pl.DataFrame | None, most: int = 100) -> dict[str, Any] | None
         "columns": [*zip(frame.columns, numeric, strict=True)],
         "rows": [[*zip(row, numeric, strict=True)] for row in frame.head(most).rows()],
         "left_out": max(0, len(frame) - most),
+        "links": [],
     }
 
 
@@ -325,6 +369,8 @@ def _number(value: object, sign: str = "") -> str:
     """Return numbers as the other reports have them, with a real minus."""
     if value is None:
         return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:{sign}.{PLACES}f}".replace("-", "−")
     return str(value)
