@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
@@ -223,8 +223,8 @@ def _explained(
     def plan(frames: Mapping[str, Any], part: bool) -> pl.LazyFrame:
         return study.documents(frames, part=part, at_once=at_once)
 
-    sides = {run: partial(study.side, side, frames) for side, run, _ in study.sides}
-    with side_named(sides):
+    own = {side.run: partial(study.side, side, frames) for side in study.sides[:2]}
+    with side_named(own):
         documents = in_buckets(plan, frames, names.query, *limits)
         rows, engine = held(documents, names, before)
         found = study.queries(rows).collect(engine=engine)
@@ -253,6 +253,14 @@ def _explained(
     )
 
 
+class _Side(NamedTuple):
+    """A run under some judgments: 0 is before and 1 after, of the run and of them."""
+
+    name: str
+    run: str
+    judgments: str
+
+
 @dataclass(frozen=True)
 class _Study:
     """What is asked, and how documents become queries.
@@ -270,12 +278,12 @@ class _Study:
     given: Mapping[str, Any]
 
     @property
-    def sides(self) -> list[tuple[str, str, str]]:
-        """Name, run and judgments of each value: 0 is before, 1 is after."""
+    def sides(self) -> list[_Side]:
+        """Each run under its own judgments; if they changed, under the others, too."""
         old = "qrels_before" if self.relabeled else "qrels"
-        found = [("00", "before", old), ("11", "after", "qrels")]
+        found = [_Side("00", "before", old), _Side("11", "after", "qrels")]
         if self.relabeled:
-            found += [("01", "before", "qrels"), ("10", "after", "qrels_before")]
+            found += [_Side("01", "before", "qrels"), _Side("10", "after", old)]
         return found
 
     @property
@@ -308,30 +316,31 @@ class _Study:
 
     def side(
         self,
-        side: str,
+        side: _Side,
         frames: Mapping[str, Any],
         *,
         part: bool = False,
         beside: Beside | None = None,
     ) -> pl.LazyFrame:
-        """Return the documents of a run, and what they add under its judgments."""
-        of = {name: (frames[run], frames[judged]) for name, run, judged in self.sides}
-        frame, qrels = of[side]
+        """Return the documents of a run, and what they add under the judgments.
+
+        Ranks and labels are those of each run under its own judgments.
+        """
         rows = documents_of_run(
             "reasons",
-            frame,
+            frames[side.run],
             self.measure,
-            qrels,
+            frames[side.judgments],
             self.names,
             self.given,
             part=part,
             beside=beside,
             apart=True,
         )
-        rows = rows.rename({"contribution": f"c{side}", VALUE: f"v{side}"})
-        if side == "00":
+        rows = rows.rename({"contribution": f"c{side.name}", VALUE: f"v{side.name}"})
+        if side.name == "00":
             return rows.rename({"rank": "baseline_rank", "label": "baseline_label"})
-        return rows if side == "11" else rows.drop("rank", "label")
+        return rows if side.name == "11" else rows.drop("rank", "label")
 
     def documents(
         self, frames: Mapping[str, Any], *, part: bool, at_once: bool
@@ -341,31 +350,16 @@ class _Study:
         Where all is held in memory, sides are made ``at_once``, one by one: in one plan
         their threads would get in each other's way, a tenth of the time.
         """
-        # Ranks are those of two sides; of the others only what documents add is read.
-        beside = self.beside(frames)
-        besides = [beside, beside, *[no_documents(self.names)] * 2]
-        first, *others = (
-            self.side(side, frames, part=part, beside=besides[i])
-            for i, (side, *_) in enumerate(self.sides)
+        own = self.sides[:2]  # of the others only what documents add is read
+        known, none = self.beside(frames), no_documents(self.names)
+        sides = (
+            self.side(side, frames, part=part, beside=known if side in own else none)
+            for side in self.sides
         )
         if at_once:
-            first, *others = (
-                rows.collect(engine="streaming").lazy() for rows in (first, *others)
-            )
-        joined = first
-        for rows in others:
-            joined = side_by_side(joined, rows, self.names)
-        label = pl.coalesce("label", "baseline_label")
-        rel = 0.0 if self.rel is None else self.rel
-        relevant = label > 0 if self.rel is None else label >= max(rel, 0)
-        of_label = (
-            pl.when(label.is_null())
-            .then(pl.lit("unjudged"))
-            .when(relevant)
-            .then(pl.lit("relevant"))
-            .otherwise(pl.lit("not relevant"))
-        )
-        rows = joined.with_columns(kind=kind(self.k), of_label=of_label)
+            sides = (rows.collect(engine="streaming").lazy() for rows in sides)
+        joined = reduce(partial(side_by_side, names=self.names), sides)
+        rows = joined.with_columns(kind=kind(self.k), of_label=self._of_label)
         return rows.filter(self._matters)
 
     def beside(self, frames: Mapping[str, Any]) -> Beside | None:
@@ -390,17 +384,30 @@ class _Study:
         return first_of_runs(runs, self.k, self.names)
 
     @property
+    def _of_label(self) -> pl.Expr:
+        """Which of ``LABELS`` a document has: by the label of today, or of before."""
+        label = pl.coalesce("label", "baseline_label")
+        relevant = label > 0 if self.rel is None else label >= max(self.rel, 0.0)
+        return (
+            pl.when(label.is_null())
+            .then(pl.lit("unjudged"))
+            .when(relevant)
+            .then(pl.lit("relevant"))
+            .otherwise(pl.lit("not relevant"))
+        )
+
+    @property
     def _matters(self) -> pl.Expr:
         """Whether a row is to be shown, adds something, or has a query's values."""
         added = (
-            (pl.col(f"c{side}") != 0).fill_null(value=False) for side, *_ in self.sides
+            (pl.col(f"c{side.name}") != 0).fill_null(value=False) for side in self.sides
         )
         shown, of_query = pl.col("kind").is_not_null(), pl.col(self.names.doc).is_null()
         return pl.any_horizontal(shown, of_query, *added)
 
     def queries(self, documents: pl.LazyFrame) -> pl.LazyFrame:
         """Return a row per query: its values, and the sums of the parts of each."""
-        values = [f"v{side}" for side, *_ in self.sides]
+        values = [f"v{side.name}" for side in self.sides]
         sums = {
             f"{part} {side}": pl.col(f"c{side}").filter(of_part).sum()
             for part, of_part in self.parts.items()
@@ -426,14 +433,14 @@ class _Study:
         rows = documents.join(
             scales, on=names.query, nulls_equal=True, maintain_order="left"
         )
-        c = {side: pl.col(f"c{side}").fill_null(0.0) for side, *_ in self.sides}
+        c = {s.name: pl.col(f"c{s.name}").fill_null(0.0) for s in self.sides}
         old, new = (pl.col(f"scale{side}") for side in ("00", "11"))
         parts = {"contribution": new * c["11"] - old * c["00"]}
         if self.relabeled:
             parts |= effects(c, (old + new) / 2.0, pl.col("one_sided"))
         of_query = pl.when("one_sided").then(pl.lit("query")).otherwise("kind")
-        ranks = pl.col("baseline_rank"), pl.col("rank")
-        within = listed(ranks[0], self.k) | listed(ranks[1], self.k)
+        old_rank, new_rank = pl.col("baseline_rank"), pl.col("rank")
+        within = listed(old_rank, self.k) | listed(new_rank, self.k)
         moved = pl.any_horizontal(pl.col(name) != 0 for name in parts)
         before = ["baseline_label"] if self.relabeled else []
         label = pl.coalesce("label", "baseline_label")

@@ -681,3 +681,13 @@ def test_streams_are_read_once():
 def test_old_judgments_need_new_ones():
     with pytest.raises(ValueError, match="give qrels= too"):
         analysis.reasons(BEFORE, AFTER, "rr", qrels_before=OLD)
+
+
+@pytest.mark.parametrize("wrong", ["before", "after"])
+def test_the_side_is_named_whose_judgments_are_wrong(wrong):
+    """Each run is also evaluated with the judgments of the other."""
+    good = NEW.select("query_id", "doc_id", "label")
+    bad = pl.concat([good, good.head(1)])
+    old, new = (bad, good) if wrong == "before" else (good, bad)
+    with pytest.raises(pr.DataError, match=f"^{wrong}: judgments: duplicate"):
+        analysis.reasons(BEFORE, AFTER, "ndcg@3", qrels=new, qrels_before=old)
