@@ -89,7 +89,8 @@ def to_judge(
     - ``reverses`` (several runs): whether it moves the difference of two runs towards
       zero, and all documents that do so, each by its own stake, together reach it. For
       sums over documents whose divisor no label changes, such as dcg, precision and
-      rbp, this is exact; else it is near.
+      rbp, this is exact; else it is near, and :func:`bounds` of the difference
+      (``baseline=``, ``universe="pool"``) tells whether labels reach zero at all.
 
     With labels in the last column, the frame goes back in as judgments, beside the old
     ones. Rows whose label stays null are unjudged, as they were.
