@@ -46,6 +46,10 @@ def page(
     url: Annotated[str | None, told("url")] = None,
     text: Annotated[str | None, told("text")] = None,
     features: Annotated[tuple[str, ...], told("features")] = (),
+    min_queries: Annotated[
+        int,
+        told("choice", "Slices with fewer queries, in either half, are not tried."),
+    ] = 20,
     max_queries: Annotated[int, told("max_queries")] = 200,
     max_documents: Annotated[int, told("max_documents")] = 20,
     **options: Any,
@@ -79,7 +83,7 @@ def page(
             why,
             output,
             comparison=_compared(runs, measures, data, asked),
-            slices=_slices(why, features, about, data) if features else None,
+            slices=_slices(why, features, about, data, min_queries),
             to_judge=_to_judge(runs, first.settings["measure"], data, asked),
             query=data.query,
             about_documents=open_file(documents, "qrels") if documents else None,
@@ -157,8 +161,11 @@ def _slices(
     features: Sequence[str],
     about: pl.LazyFrame | None,
     data: Input,
-) -> pl.DataFrame:
+    min_queries: int,
+) -> pl.DataFrame | None:
     """The slices of each comparison, under the names of measure and run."""
+    if not features:
+        return None
     found = []
     for reasons in why:
         runs = reasons.of if isinstance(reasons, analysis.SeveralReasons) else None
@@ -168,7 +175,9 @@ def _slices(
                 more = [f for f in features if f not in own.queries.columns]
                 attributes = about.select(*data.query, *more)
                 values = values.join(attributes, on=list(data.query), how="left")
-            slices = analysis.slices(values, features, query=data.query)
+            slices = analysis.slices(
+                values, features, query=data.query, min_queries=min_queries
+            )
             labels = {SYSTEM: name} if runs is not None else {}
             if len(why) > 1:
                 labels = {"measure": reasons.settings["measure"], **labels}

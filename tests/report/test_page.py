@@ -349,6 +349,8 @@ def test_command_with_several_runs_and_measures(tmp_path, capsys):
         queries = views[2 + i]["queries"]
         found = dict(zip(queries["id"], queries["difference"], strict=True))
         assert found == pytest.approx(wanted, abs=1e-9)
+    assert main([*words, "--min-queries", "1"]) == 2
+    assert "--min-queries must be" in capsys.readouterr().err
     assert "The comparison of all measures" in html
     for measure in measures:
         assert html.count(f"<td>{measure}</td>") >= 2  # of both runs
