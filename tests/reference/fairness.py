@@ -66,7 +66,7 @@ def calibration(
 
     p(g|u) = sum over the history of p(g|i) / n, q alike over the list, weighted by
     the discount; p(g|i) = 1 / categories of i. KL(p || q~), natural logarithm, with
-    q~ = (1 - alpha) q + alpha p: Steck, RecSys 2018, eqs. 1 to 5. Steck's weights of
+    q~ = (1 - alpha) q + alpha p: Steck, RecSys 2018. Steck's weights of
     interactions are 1 for each row here. ``hellinger``: |sqrt p - sqrt q| / sqrt 2,
     ``js``: the Jensen-Shannon divergence in bits; both of q without smoothing.
     Undefined: no categorized item in the history or in the list (Steck has no rule).
@@ -142,7 +142,7 @@ def pop_rsp(
 ) -> float | None:
     """Return std / mean over head and tail of P(recommended | group).
 
-    Zhu, Wang and Caverlee, SIGIR 2020, eq. 1 (RSP), groups by popularity. The items
+    Zhu, Wang and Caverlee, SIGIR 2020 (RSP), groups by popularity. The items
     of a user's history are not candidates: they leave the denominator, as in Elliot,
     whose numerator keeps them. Elliot's catalog are the items of the train log.
     Undefined: a group without candidates, or nothing recommended (nan in Elliot).
@@ -169,7 +169,7 @@ def pop_reo(
 ) -> float | None:
     """Return std / mean over head and tail of P(recommended | group, relevant).
 
-    Zhu, Wang and Caverlee, SIGIR 2020, eq. 2 (REO); otherwise as ``pop_rsp``. Users
+    Zhu, Wang and Caverlee, SIGIR 2020 (REO); otherwise as ``pop_rsp``. Users
     without a relevant item are left out.
     """
     top = short_head(history, head, ties)
@@ -192,8 +192,7 @@ def awrf(
 ) -> dict[str, float | None]:
     """Return 1 less the Jensen-Shannon divergence (bits) from the target, by user.
 
-    Shares of exposure by group: Sapiezynski et al., WWW 2019 companion, eq. 1 and
-    2; the distance and the discount 1 / log2(rank + 1) are those of TREC Fair
+    Shares of exposure by group: Sapiezynski et al., WWW 2019 companion; the distance and the discount 1 / log2(rank + 1) are those of TREC Fair
     Ranking 2021 and 2022, whose code leaves items of no group out.
     Undefined: no item of a group in the list.
     """
@@ -221,8 +220,7 @@ def exposure_ratio(
 
     Exp(G) = mean over lists of sum of 1 / log2(rank + 1) over G, / |G|; U(G) = mean
     relevance of G's items over lists; DTR = (Exp/U of the first) / (Exp/U of the
-    second). DIR has exposure x relevance (clicks). Singh and Joachims, KDD 2018,
-    eqs. 5 to 8. The items of a group are those of ``features`` in it; the relevance
+    second). DIR has exposure x relevance (clicks). Singh and Joachims, KDD 2018. The items of a group are those of ``features`` in it; the relevance
     of an unjudged item is 0. An item of both groups counts in both. |G| cancels.
     Undefined: a group without items or relevance, or no exposure of the second.
     """
@@ -249,10 +247,9 @@ def rnd(
 ) -> float | None:
     """Return rND of one list: the discounted difference of shares at 10, 20, ...
 
-    1/Z sum over i of 1/log2(i) |S_i/i - S_N/N|: Yang and Stoyanovich, SSDBM 2017,
-    eq. 1. Z: the value of all protected items last (compare.md: the largest). That
-    is the largest only if few are protected; the paper takes the larger of the
-    orders: here the larger of all last and all first.
+    1/Z sum over i of 1/log2(i) |S_i/i - S_N/N|: Yang and Stoyanovich, SSDBM 2017.
+    Z is the larger value of the orders with all protected items last and first: the
+    last is not the largest if most items are protected.
     Undefined: Z is 0 (no place, none or all protected).
     """
     marks = [protected in _categories(features, item) for item in listed]
@@ -279,7 +276,7 @@ def expected_exposure(
 
     e(i) = patience^(rank - 1), 0 if not listed; e*(i) = the mean of the first m
     places for the m relevant items, the mean of the others for the rest (Diaz et al.,
-    CIKM 2020, section 4, eqs. 1 to 3: EE-L = |e - e*|^2, EE-D = |e|^2, EE-R = e . e*,
+    CIKM 2020: EE-L = |e - e*|^2, EE-D = |e|^2, EE-R = e . e*,
     EE-L = EE-D - 2 EE-R + |e*|^2). The items are those listed or judged; places
     below the cutoff have no exposure, in e and in e*.
     TREC Fair Ranking 2022 sums discounts of relevant items by group instead.
