@@ -158,3 +158,36 @@ def test_catalog(k):
             assert ours[names[2]] == pytest.approx(sentropy(shop, k), abs=1e-12)
         else:
             assert abs(ours[names[2]] - sentropy(shop, k)) > 1e-6
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_tail(k):
+    """APLT and ACLT, of lists without cold items and without ties at the border.
+
+    Elliot's head ends at the item that reaches the share; ours has all as popular.
+    Its tail has items of the train log only; ours has cold items, too.
+    """
+    cases = 0
+    for seed in range(6):
+        shop = Shop(seed)
+        left, head = 0.8 * sum(shop.count.values()), []
+        for item in sorted(shop.count, key=shop.count.get, reverse=True):
+            head.append(item)
+            left -= shop.count[item]
+            if left <= 0:
+                break
+        border = shop.count[head[-1]]
+        tail = shop.count.keys() - head
+        run, _, history, items = shop.frames()
+        names = [f"tail_share@{k}", f"tail_items@{k}"]
+        found = pr.per_query(
+            run.with_columns(label=0), names, history=history, items=items, **FRAMES
+        )
+        ours = {row[0]: row[1:] for row in found.iter_rows()}
+        for user, own in shop.lists.items():
+            top = own[:k]
+            if all(shop.count.get(i, border) != border for i in top):
+                number = len({*top} & tail)
+                assert ours[user] == pytest.approx((number / len(top), number))
+                cases += 1
+    assert cases > 10
