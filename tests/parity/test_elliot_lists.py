@@ -1,6 +1,6 @@
 """Elliot beyond accuracy: its loops, copied from commit fc27efed, on random shops.
 
-Elliot pins old versions and is not installed. Its popularity utilities are read where
+Elliot is not installed here. Its popularity utilities are read where
 tail and head are needed; the values of users are those of ``eval_user_metric``.
 """
 
@@ -137,9 +137,7 @@ def test_users(measure, theirs, k):
         )  # fmt: skip
         ours = dict(found.iter_rows())
         for user, value in theirs(shop, k).items():
-            if user in ours:
-                assert ours[user] == pytest.approx(value, abs=1e-12), (seed, user)
-        assert len(ours.keys() & theirs(shop, k).keys()) > 10
+            assert ours[user] == pytest.approx(value, abs=1e-12), (seed, user)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])

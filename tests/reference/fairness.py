@@ -192,7 +192,8 @@ def awrf(
 ) -> dict[str, float | None]:
     """Return 1 less the Jensen-Shannon divergence (bits) from the target, by user.
 
-    Shares of exposure by group: Sapiezynski et al., WWW 2019 companion; the distance and the discount 1 / log2(rank + 1) are those of TREC Fair
+    Shares of exposure by group: Sapiezynski et al., WWW 2019 companion; the distance
+    and the discount 1 / log2(rank + 1) are those of TREC Fair
     Ranking 2021 and 2022, whose code leaves items of no group out.
     Undefined: no item of a group in the list.
     """
@@ -220,7 +221,8 @@ def exposure_ratio(
 
     Exp(G) = mean over lists of sum of 1 / log2(rank + 1) over G, / |G|; U(G) = mean
     relevance of G's items over lists; DTR = (Exp/U of the first) / (Exp/U of the
-    second). DIR has exposure x relevance (clicks). Singh and Joachims, KDD 2018. The items of a group are those of ``features`` in it; the relevance
+    second). DIR has exposure x relevance (clicks). Singh and Joachims, KDD 2018. The
+    items of a group are those of ``features`` in it; the relevance
     of an unjudged item is 0. An item of both groups counts in both. |G| cancels.
     Undefined: a group without items or relevance, or no exposure of the second.
     """
