@@ -8,6 +8,7 @@ from collections import defaultdict
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from reference import fairness
 from reference import recommendation as plain
 from vocabularies import CATALOG_METRICS, LIST_METRICS
 
@@ -127,6 +128,32 @@ def test_lists_equal_plain_loops(judged, layout):
                 wanted = expected(shop, row["user"], text)
                 near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
                 assert row[text] == near, (seed, row["user"], text)
+
+
+def test_shares_of_categories_equal_the_loops_of_somebody_else():
+    """Written from the papers by another author, with all categories at once."""
+    for seed in range(20, 30):
+        shop = Shop(seed)
+        genres = {item: about["category"] for item, about in shop.features.items()}
+        past = {u: [i for who, i in shop.pairs if who == u] for u in shop.lists}
+        target = {g: float([*genres.values()].count(g)) for g in genres.values()}
+        for k in (1, 3, None):
+            at = "" if k is None else f"@{k}"
+            asked = [f"miscalibration(alpha=0.05){at}", f"awrf{at}"]
+            run = shop.run.with_columns(label=0)
+            found = pr.per_query(run, asked, **shop.frames)
+            wanted = (
+                fairness.calibration(shop.lists, past, genres, k, alpha=0.05),
+                fairness.awrf(shop.lists, genres, target, k),
+            )
+            for user, *values in found.iter_rows():
+                for name, value, loop in zip(asked, values, wanted, strict=True):
+                    near = (
+                        loop[user]
+                        if loop[user] is None
+                        else pytest.approx(loop[user], abs=1e-12)
+                    )
+                    assert value == near, (seed, user, name)
 
 
 @pytest.mark.parametrize("dtype", [pl.Int8, pl.Int32, pl.UInt16, pl.UInt32, pl.UInt64])

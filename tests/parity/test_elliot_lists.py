@@ -1,7 +1,6 @@
-"""Elliot beyond accuracy: its loops, copied from commit fc27efed, on random shops.
+"""Elliot beyond accuracy, on random shops: loops that follow its source (fc27efed).
 
-Elliot is not installed here. Its popularity utilities are read where
-tail and head are needed; the values of users are those of ``eval_user_metric``.
+Elliot itself is not run. The values of users are those of its ``eval_user_metric``.
 """
 
 from __future__ import annotations
