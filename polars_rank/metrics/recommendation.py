@@ -334,8 +334,8 @@ def awrf(
 
     Undefined: the list is empty.
     Errors: several groups per item.
-    Source: Sapiezynski, Zeng, Robertson, Mislove and Wilson, WWW 2019 companion (attention
-    and population); TREC Fair Ranking 2022 (the divergence).
+    Source: Sapiezynski, Zeng, Robertson, Mislove and Wilson, WWW 2019 companion
+    (attention and population); TREC Fair Ranking 2022 (the divergence).
     Example: a catalog of as many x as y, a list of x alone: awrf@1 = 1 - JSD((1, 0),
     (1/2, 1/2)) = 0.689.
     """
