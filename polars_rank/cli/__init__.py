@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     0: done. 1: a file or its rows are at fault. 2: the command line is. 3: a gate says
-    that the ranking got worse. 129: the terminal was closed. 130: Ctrl-C. 141: the
-    reader of the output has gone. 143: SIGTERM.
+    that the ranking got worse, or a split breaks a rule of --fail-on. 129: the terminal
+    was closed. 130: Ctrl-C. 141: the reader of the output has gone. 143: SIGTERM.
     """
     if sys.stdout is None:  # closed by the shell: >&-
         return _fail("standard output is closed; send it to /dev/null instead", 1)

@@ -36,6 +36,7 @@ COMMANDS = {  # and the modules that they are in
     "discriminative": "compare",
     "match-report": "describe",
     "coverage": "describe",
+    "split-check": "describe",
     "measures": "describe",
     "conventions": "describe",
     "explain": "describe",
@@ -52,6 +53,7 @@ USAGE = {  # where it is not FILE...
     "slices": "FILE",
     "match-report": "RUN QRELS",
     "coverage": "RUN QRELS",
+    "split-check": "TRAIN TEST",
     "explain": "MEASURE",
 }
 PLAIN = ("measures", "conventions", "clicks")  # these are used without any

@@ -1,22 +1,28 @@
-"""The commands that describe measures and conventions, or a run: ``match-report``."""
+"""Commands that describe measures, conventions, the ids of a run, or a split."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 from rich.table import Table
 from rich.text import Text
 
 import polars_rank
+from polars_rank import recommend
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import Formats, Input, Paths
-from polars_rank.cli.show import pairs, show, show_rows
-from polars_rank.cli.words import terminal, visible
+from polars_rank.cli.options import NONE, Formats, Input, Paths
+from polars_rank.cli.show import chosen, pairs, show, show_frame, show_rows
+from polars_rank.cli.words import STDIN, terminal, visible
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
+from polars_rank.recommend.split_report import Rule
+
+Interactions: TypeAlias = Annotated[
+    str, told("file", "File with one row per interaction.")
+]
 
 
 @options_of()
@@ -102,6 +108,35 @@ def match_report(*files: Paths, data: Input, format: Formats = None) -> None:
         found = polars_rank.match_report(frame, **asked).collect(engine="streaming")
     counted = {n: v if v is None or "share" in n else int(v) for n, v in found.rows()}
     show_rows(found, format, keys=1, table=[pairs("", "value", counted)])
+
+
+@options_of(recommend.check_split)
+def split_check(
+    train: Interactions,
+    test: Interactions,
+    /,
+    *,
+    fail_on: Annotated[
+        tuple[Rule, ...],
+        told("choice", "Exit with status 3 if something breaks this rule."),
+    ] = (),
+    format: Formats = None,
+    **options: Any,
+) -> int:
+    """Check a split of interactions: leaks, cold users and items, repeated pairs.
+
+    TRAIN and TEST have one row per interaction; --time none if they have no time.
+    """
+    if options.get("time") == NONE:
+        options["time"] = None
+    files = ("-" if name == STDIN else name for name in (train, test))
+    report = recommend.check_split(*files, **options)
+    if chosen(format) == "table":
+        show(*(visible(line) for line in str(report).split("\n")))
+    else:
+        show_frame(report.findings, "", keys=1, format=format)
+    broken = report.findings.filter(pl.col("count") > 0)["rule"]
+    return 3 if {*fail_on} & {*broken} else 0
 
 
 def _grid(rows: Iterable[Sequence[str | Text]], width: int | None = None) -> Table:

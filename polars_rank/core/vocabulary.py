@@ -84,6 +84,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "features": "Columns that make up slices of queries.",
         "flag": "Whether the results answered the query without a click.",
         "impression": "Impression id; several columns may make up the id.",
+        "item": "Item id. Default: item_id, unless it is not needed.",
         "keep": "Column to add to the values per query.",
         "label": "Grade of the document; none if every judged document is relevant.",
         "new": "Scores of a new ranking.",
@@ -115,7 +116,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "test_start": "First time of the test.",
         "team": "Ranker that put the document into an interleaved list.",
         "text": "What a query asked.",
-        "time": "Column of time: of the impression, or of the period.",
+        "time": "Column of time: of the impression, of the interaction, or of the "
+        "period.",
         "title": "Title of a document.",
         "url": "Link to a document.",
         "user": "User id.",
@@ -327,7 +329,6 @@ PARAMETERS: dict[str, Word] = kinds(
         "steps": "Steps of each weight from 0 to 1.",
         "temperature": "Spread of the stochastic policy.",
         "train": "Judgments of the queries that a method learns from.",
-        "item": "Item id. Default: item_id, unless it is not needed.",
         "min_probability": "Probability of the rarest item in one draw, or less.",
         "n_items": "Number of items that a relevant one is ranked among, itself "
         "included.",

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.schema import require_columns
-from polars_rank.io.frames import FrameLike, as_polars
+from polars_rank.io.frames import FrameLike, as_polars, same_ids
 from polars_rank.recommend.split_log import not_null
 
+Rule: TypeAlias = Literal[
+    "global_leak",
+    "user_leak",
+    "item_leak",
+    "cold_users",
+    "cold_items",
+    "pairs_in_both",
+    "repeats_in_train",
+    "repeats_in_test",
+]
 EXAMPLES = 5
 MESSAGES = {
     "global_leak": "test rows before the newest train row: split by time",
@@ -93,9 +104,14 @@ def check_split(
     ('global_leak', 1)
     """
     names = (user, item) if time is None else (user, item, time)
+    old, new = same_ids(
+        as_polars(train, name="train").lazy(),
+        as_polars(test, name="test").lazy(),
+        (train, test),
+        [(user, user), (item, item)],
+    )
     parts = []
-    for of, given in (("train", train), ("test", test)):
-        rows = as_polars(given, name=of).lazy()
+    for of, rows in (("train", old), ("test", new)):
         own = dict(zip(("user", "item", "time"), names, strict=False))
         for role, name in own.items():
             require_columns([name], rows.collect_schema(), where=of, argument=role)
