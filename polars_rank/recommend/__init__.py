@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
     from polars_rank.recommend.sampled_ranks import (
+        ListOptions,
         merge_sampled,
         sampled,
         sampled_state,
@@ -21,6 +22,7 @@ if _TYPE_CHECKING:
     from polars_rank.recommend.split_report import SplitReport, check_split
 
 __all__ = [
+    "ListOptions",
     "Split",
     "SplitReport",
     "check_split",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "ListOptions": "sampled_ranks",
     "Split": "split_log",
     "SplitReport": "split_report",
     "check_split": "split_report",

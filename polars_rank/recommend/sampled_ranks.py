@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
 from polars_rank.core.parameters import is_whole
+from polars_rank.core.registry import not_taken
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.core.state import DEFINITION, added_up
 from polars_rank.io.frames import FrameLike, as_polars
@@ -40,55 +41,11 @@ from polars_rank.recommend.sampled_measures import (
 )
 
 
-@frame_function
-def sampled(
-    log: FrameLike,
-    /,
-    measures: Measures = "hits@10",
-    *,
-    n_items: int,
-    method: Method = "em",
-    level: float = 0.95,
-    by: str | Sequence[str] = (),
-    user: str = "user_id",
-    cluster: str | None = None,
-    item: str | None = None,
-    label: str = "label",
-    score: str = "score",
-    probability: str | None = None,
-    min_probability: float | None = None,
-    replacement: bool = False,
-    ties: Ties = "pessimistic",
-    check: Check = "strict",
-    seed: int = 0,
-) -> AnyFrame:
-    """Estimate measures over a whole catalog from sampled negatives.
+class ListOptions(TypedDict, total=False):
+    """The columns of lists with sampled negatives, and how these were drawn.
 
-    Among m sampled negatives a relevant item ranks far better than among all N items: a
-    measure of that rank (``naive``) is none of the catalog, and may put systems in
-    another order. But how many negatives are above an item of rank r has a known
-    distribution, hypergeometric or binomial, which the estimators invert.
-
-    Parameters
+    Attributes
     ----------
-    log
-        A row per user and candidate: one relevant item, and its sampled negatives.
-    measures
-        One or more of ``hits@k``, ``recall@k``, ``ndcg``, ``rr`` and ``ap``, the latter
-        with or without a cutoff, of the rank of the relevant item.
-    n_items
-        Number N of items that the relevant one is ranked among, itself included: the
-        catalog, without what is filtered out before a draw.
-    method
-        ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
-        probabilities until a step raises the log-likelihood by less than 0.01 (of n
-        users above 5,000: by 0.01 x 5,000 / n; at most 10,000 steps), ranks above
-        200 in cells of 1 %. ``"rank"``: the measure at the
-        rank 1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value
-        for each x, of the least squared bias plus 0.01 times the variance, if all ranks
-        are equally likely.
-    level
-        Confidence level.
     by
         Columns with segments, such as that of the system: each has its own lists.
     user
@@ -119,6 +76,78 @@ def sampled(
         ``item`` and memory for the items of all users.
     seed
         Seed of the hash that thins draws.
+    """
+
+    by: str | Sequence[str]
+    user: str
+    cluster: str | None
+    item: str | None
+    label: str
+    score: str
+    probability: str | None
+    min_probability: float | None
+    replacement: bool
+    ties: Ties
+    check: Check
+    seed: int
+
+
+DEFAULTS: ListOptions = {
+    "by": (),
+    "user": "user_id",
+    "cluster": None,
+    "item": None,
+    "label": "label",
+    "score": "score",
+    "probability": None,
+    "min_probability": None,
+    "replacement": False,
+    "ties": "pessimistic",
+    "check": "strict",
+    "seed": 0,
+}
+
+
+@frame_function
+def sampled(
+    log: FrameLike,
+    /,
+    measures: Measures = "hits@10",
+    *,
+    n_items: int,
+    method: Method = "em",
+    level: float = 0.95,
+    **options: Unpack[ListOptions],
+) -> AnyFrame:
+    """Estimate measures over a whole catalog from sampled negatives.
+
+    Among m sampled negatives a relevant item ranks far better than among all N items: a
+    measure of that rank (``naive``) is none of the catalog, and may put systems in
+    another order. But how many negatives are above an item of rank r has a known
+    distribution, hypergeometric or binomial, which the estimators invert.
+
+    Parameters
+    ----------
+    log
+        A row per user and candidate: one relevant item, and its sampled negatives.
+    measures
+        One or more of ``hits@k``, ``recall@k``, ``ndcg``, ``rr`` and ``ap``, the latter
+        with or without a cutoff, of the rank of the relevant item.
+    n_items
+        Number N of items that the relevant one is ranked among, itself included: the
+        catalog, without what is filtered out before a draw.
+    method
+        ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
+        probabilities until a step raises the log-likelihood by less than 0.01 (of n
+        users above 5,000: by 0.01 x 5,000 / n; at most 10,000 steps), ranks above
+        200 in cells of 1 %. ``"rank"``: the measure at the
+        rank 1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value
+        for each x, of the least squared bias plus 0.01 times the variance, if all ranks
+        are equally likely.
+    level
+        Confidence level.
+    **options
+        Columns of the log, and how negatives were drawn: :class:`ListOptions`.
 
     Returns
     -------
@@ -167,11 +196,7 @@ def sampled(
     (1.0, 1.0, 2)
     """
     chosen = _chosen(measures, method, level)
-    design = _design(
-        n_items, replacement, min_probability, probability, ties, check, seed
-    )
-    roles = _roles(by, user, cluster, item, label, score, probability)
-    _require_item(roles, check)
+    roles, design, check = _read("sampled", n_items, options)
     frame = as_polars(log, name="the log").lazy()
     state = rank_counts(frame, roles, design, check=check, part=None)
     columns = schema_of(roles.by, frame.collect_schema())
@@ -191,19 +216,8 @@ def sampled_state(
     /,
     *,
     n_items: int,
-    by: str | Sequence[str] = (),
-    user: str = "user_id",
-    cluster: str | None = None,
-    item: str | None = None,
-    label: str = "label",
-    score: str = "score",
-    probability: str | None = None,
-    min_probability: float | None = None,
-    replacement: bool = False,
-    ties: Ties = "pessimistic",
-    check: Check = "strict",
-    seed: int = 0,
     part: str | None = None,
+    **options: Unpack[ListOptions],
 ) -> AnyFrame:
     """Count what a day, a file or a partition of a log adds to :func:`sampled`.
 
@@ -211,10 +225,8 @@ def sampled_state(
 
     Parameters
     ----------
-    log, n_items, by, user, cluster, item, label, score
+    log, n_items, **options
         As in :func:`sampled`. A list must lie in one part.
-    probability, min_probability, replacement, ties, check, seed
-        As in :func:`sampled`.
     part
         Name of the part, such as its day. Two parts of the same content are one part,
         which :func:`merge_sampled` refuses to count twice, unless they have two names.
@@ -234,11 +246,7 @@ def sampled_state(
     >>> recommend.sampled_state(log, n_items=3).select("above", "counts").row(0)
     ([1], [1])
     """
-    design = _design(
-        n_items, replacement, min_probability, probability, ties, check, seed
-    )
-    roles = _roles(by, user, cluster, item, label, score, probability)
-    _require_item(roles, check)
+    roles, design, check = _read("sampled_state", n_items, options)
     frame = as_polars(log, name="the log").lazy()
     return like_input(log, rank_counts(frame, roles, design, check=check, part=part))
 
@@ -307,69 +315,44 @@ def _require_known(name: str, given: object, known: Sequence[str]) -> None:
         raise ValueError(msg)
 
 
-def _design(
-    n_items: int,
-    replacement: bool,
-    min_probability: float | None,
-    probability: str | None,
-    ties: Ties,
-    check: Check,
-    seed: int,
-) -> Design:
-    """Check how negatives were drawn."""
+def _read(
+    function: str, n_items: int, options: ListOptions
+) -> tuple[Roles, Design, Check]:
+    """Check the arguments, and what depends on another."""
+    for name in options:
+        if name not in DEFAULTS:
+            raise TypeError(not_taken(function, name, ["n_items", *DEFAULTS]))
+    given: ListOptions = {**DEFAULTS, **options}
+    ties, check, by = given["ties"], given["check"], given["by"]
+    probability, least = given["probability"], given["min_probability"]
     if not is_whole(n_items) or n_items < 2:
         msg = f"n_items must be the size of the catalog, 2 or more, not {n_items!r}"
         raise ValueError(msg)
     _require_known("ties", ties, TIES)
     _require_known("check", check, CHECKS)
-    if (probability is None) != (min_probability is None):
+    if (probability is None) != (least is None):
         msg = (
             "probability, a column, and min_probability, that of the rarest item of "
             "the catalog, go together; give both"
         )
         raise ValueError(msg)
-    if min_probability is not None:
-        _require_probability(min_probability, n_items)
-    return Design(
-        int(n_items),
-        replacement or probability is not None,
-        min_probability,
-        ties,
-        seed,
-    )
-
-
-def _require_probability(given: float, n_items: int) -> None:
-    if not 0 < given * (n_items - 1) <= 1 + 1e-9:
+    if least is not None and not 0 < least * (n_items - 1) <= 1 + 1e-9:
         msg = (
             "min_probability must be above 0 and at most 1 / (n_items - 1), as if all "
-            f"{n_items - 1:,} others were equally likely, not {given!r}"
+            f"{n_items - 1:,} others were equally likely, not {least!r}"
         )
         raise ValueError(msg)
-
-
-def _require_item(roles: Roles, check: Check) -> None:
-    """Refuse what needs the items if they have no column."""
-    needs = ["probability="] if roles.probability is not None else []
+    needs = ["probability="] if probability is not None else []
     needs += ["check='full'"] if check == "full" else []
-    if needs and roles.item is None:
+    if needs and given["item"] is None:
         msg = f"{needs[0]} needs item=, the column of the items, to tell rows apart"
         raise ValueError(msg)
-
-
-def _roles(
-    by: str | Sequence[str],
-    user: str,
-    cluster: str | None,
-    item: str | None,
-    label: str,
-    score: str,
-    probability: str | None,
-) -> Roles:
-    """Check that each column has one role, and what depends on another."""
     segments = (by,) if isinstance(by, str) else tuple(by)
     made: set[Any] = {*VALUES, *COLUMNS}
     if odd := [name for name in segments if name in made]:
         msg = f"a result has a column {odd[0]!r}; rename the column of by="
         raise ValueError(msg)
-    return Roles(segments, user, cluster, item, label, score, probability)
+    independent = given["replacement"] or probability is not None
+    roles = Roles(segments, **{n: given[n] for n in Roles._fields[1:]})  # type: ignore[literal-required]
+    design = Design(int(n_items), independent, least, ties, given["seed"])
+    return roles, design, check
