@@ -16,6 +16,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.schema import require_columns
+from polars_rank._engine.spill.bounded import bounded
 from polars_rank.clicks.behavior.cluster_states import hashed as stable
 from polars_rank.clicks.behavior.cluster_states import key_text
 from polars_rank.core.rules import Rule
@@ -39,7 +40,8 @@ Check: TypeAlias = Literal["strict", "full"]
 CHECKS = ("strict", "full")
 GROUPS = 20  # of users, each left out in turn
 THINNINGS = 8  # of each list, whose counts are an eighth each
-AT_ONCE = 4_000_000  # draws with probabilities, which take 230 bytes each
+MEMORY = 1_000_000_000  # bytes: draws with probabilities go into buckets on disk
+FACTOR = 5  # bytes that numbering draws takes for each byte of them
 SAMPLED, THINNED = "sampled", "thinned"
 LISTS = ("negatives", "above", "counts")
 TYPES: dict[str, Type] = {
@@ -167,38 +169,30 @@ def rank_counts(
         label=pl.col("label").cast(pl.Float64),
         relevant=pl.col("label").cast(pl.Float64) > 0,
     )
-    schema = _packed(_counted(rows, roles, design, check), roles, design, part)
+    counted = _counted(rows, roles, design, check)
+    if roles.probability is not None:  # draws are numbered, which holds them
+        counted = bounded(
+            [rows],
+            roles.keys,
+            lambda parts: _counted(parts[0], roles, design, check),
+            limit=MEMORY,
+            temp_dir=None,
+            progress=None,
+            fingerprint="",
+            factor=FACTOR,
+        )
+    state = _packed(counted, roles, design, part)
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         require_rereadable(log)
-        counted = [
-            _counted(bucket, roles, design, check).collect(
-                engine="streaming", optimizations=APART
-            )
-            for bucket in _buckets(rows, roles)
-        ]
-        yield _packed(pl.concat(counted).lazy(), roles, design, part).collect()
+        yield state.collect(engine="streaming", optimizations=APART)
 
     return lazy_source(
         read,
-        schema.collect_schema(),
+        state.collect_schema(),
         name="counts of ranks",
         rereadable=is_rereadable(log),
     )
-
-
-def _buckets(rows: pl.LazyFrame, roles: Roles) -> Iterator[pl.LazyFrame]:
-    """Yield the lists in buckets of which the draws can be held, to number them."""
-    size = 0
-    if roles.probability is not None:
-        size = rows.select(pl.len()).collect(engine="streaming").item()
-    if size <= AT_ONCE:
-        yield rows
-        return
-    buckets = -(-size // AT_ONCE)
-    place = pl.struct(roles.keys).hash() % buckets
-    for bucket in range(buckets):
-        yield rows.filter(place == bucket)
 
 
 def _counted(
