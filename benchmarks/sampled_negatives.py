@@ -8,7 +8,8 @@ of equal probability, or 250 independent draws in proportion to popularity (expo
 interval is compared with the mean of all users of all runs, and with that of its own
 users. ``--many`` takes 350 and 700 negatives, as many as measures that weigh ranks
 need. ``--large`` draws the ranks of 4,000 users among 5,000 items instead, of three
-systems whose order the naive numbers turn around.
+systems whose order the naive numbers turn around. ``--users 50000`` draws so many
+users from a population of 100,000 of the first models, with 100 distinct negatives.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,10 +30,11 @@ from polars_rank import recommend
 Numbers: TypeAlias = npt.NDArray[Any]
 
 ITEMS, USERS = 1000, 500
+POPULATION, AT_ONCE = 100_000, 5_000
 DRAWS = {"uniform": 100, "popular": 250}  # enough for hits@10
 MANY = {"uniform": 350, "popular": 700}  # for measures that weigh ranks
 MODELS = ("tops", "steady", "mixed")
-METHODS = ("em", "rank", "least_squares")
+METHODS = ("em", "decreasing", "rank", "least_squares")
 MEASURES = {
     "hits@10": lambda r: (r <= 10) * 1.0,
     "ndcg@10": lambda r: np.where(r <= 10, 1 / np.log2(r + 1), 0.0),
@@ -43,13 +46,13 @@ POPULARITY = np.arange(1.0, ITEMS + 1) ** -0.5
 POPULARITY /= POPULARITY.sum()
 
 
-def lift(model: str, rng: np.random.Generator) -> Numbers:
+def lift(model: str, rng: np.random.Generator, users: int = USERS) -> Numbers:
     """How much higher a model scores the relevant item of each user."""
     if model == "tops":  # few users, but these well
-        return np.where(rng.random(USERS) < 0.12, 4.0, 0.0)
+        return np.where(rng.random(users) < 0.12, 4.0, 0.0)
     if model == "steady":
-        return np.full(USERS, 1.2)
-    return rng.normal(1.0, 1.0, USERS)
+        return np.full(users, 1.2)
+    return rng.normal(1.0, 1.0, users)
 
 
 def negatives(
@@ -114,6 +117,50 @@ def run(seed: int, draws: Mapping[str, int]) -> pl.DataFrame:
     return pl.concat(found).join(known, on=["model", "measure"])
 
 
+@cache
+def population(model: str) -> Numbers:
+    """Ranks of the relevant items of many users among all items."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(POPULATION // AT_ONCE):
+        relevant = rng.choice(ITEMS, AT_ONCE, p=POPULARITY)
+        scores = 0.5 * np.log(POPULARITY) + rng.normal(size=(AT_ONCE, ITEMS))
+        own = scores[np.arange(AT_ONCE), relevant] + lift(model, rng, AT_ONCE)
+        scores[np.arange(AT_ONCE), relevant] = own
+        found.append(1 + (scores > own[:, None]).sum(axis=1))
+    return np.concatenate(found)
+
+
+def many_users(seed: int, users: int) -> pl.DataFrame:
+    """Estimate the measures of all models of so many users, by the counts of a log."""
+    rng, m = np.random.default_rng(seed), DRAWS["uniform"]
+    few = {"user_id": [1, 1], "label": [1, 0], "score": [1, 0], "model": ["", ""]}
+    state = recommend.sampled_state(pl.DataFrame(few), n_items=ITEMS, by="model")
+    same, parts, truth = state.row(0, named=True), [], []
+    for model in MODELS:
+        ranks = rng.choice(population(model), users)
+        above = rng.hypergeometric(ranks - 1, ITEMS - ranks, m)
+        lists = pl.DataFrame({"group": rng.integers(20, size=users), "above": above})
+        counts = lists.group_by("group", "above").len("counts").sort(pl.all())
+        counts = (
+            counts.with_columns(negatives=pl.lit(m)).group_by("group").agg(pl.all())
+        )
+        parts.append(
+            counts.with_columns(
+                pl.lit(same[n]).alias(n) for n in ("measure", "definition", "digests")
+            ).with_columns(model=pl.lit(model))
+        )
+        known = population(model)
+        truth += [(model, n, float(f(known).mean())) for n, f in MEASURES.items()]
+    whole = pl.concat(parts).select(state.columns).cast(dict(state.schema))
+    found = []
+    for method in METHODS:
+        values = recommend.merge_sampled(whole, [*MEASURES], method=method)
+        about = {"seed": pl.lit(seed), "draw": pl.lit(f"{users} users")}
+        found.append(values.with_columns(method=pl.lit(method), **about))
+    known = pl.DataFrame(truth, ["model", "measure", "full"], orient="row")
+    return pl.concat(found).join(known, on=["model", "measure"])
+
+
 def large_ranks(system: str, rng: np.random.Generator) -> Numbers:
     """Ranks among 5,000 items: A is right at the top for few users, else nowhere."""
     if system == "A":
@@ -167,7 +214,7 @@ def summary(rows: pl.DataFrame) -> pl.DataFrame:
         (pl.col("naive") - pl.col("true")).mean().alias("naive_bias"),
         (pl.col("estimate") - pl.col("true")).mean().alias("bias"),
         pl.col("estimate").std().alias("sd"),
-        pl.col("se").mean(),
+        (pl.col("upper") - pl.col("lower")).mean().alias("width"),
         *holds,
     )
 
@@ -198,6 +245,7 @@ def main() -> None:
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--many", action="store_true")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--users", type=int)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     kept, draws = given.kept, MANY if given.many else DRAWS
@@ -207,15 +255,18 @@ def main() -> None:
     for seed in range(given.seed, given.seed + given.runs):
         if seed in seen:
             continue
-        found = (large_run(seed) if given.large else run(seed, draws)).with_columns(
-            pl.col("seed", "users").cast(pl.Int64)
-        )
+        if given.users is not None:
+            found = many_users(seed, given.users)
+        else:
+            found = large_run(seed) if given.large else run(seed, draws)
+        found = found.with_columns(pl.col("seed", "users").cast(pl.Int64))
         if kept:
             with kept.open("a") as file:
                 file.write(found.write_csv(include_header=not kept.stat().st_size))
         parts.append(found)
     rows = pl.concat(parts)
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, float_precision=4):
+        print(f"seeds {given.seed} to {given.seed + given.runs - 1}")
         print(summary(rows), orders(rows), sep="\n")
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from polars_rank.core.extras import require
+
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
 
@@ -23,6 +25,9 @@ ENOUGH = 0.01  # gain of log-likelihood in a step, of all users together
 MANY = 5000  # users: of more, errors are smaller, and so has to be the bias of a stop
 MAX_STEPS = 10_000
 GAMMA = 0.01  # weight of the variance
+LEAST_EXPECTED = 0.25  # users in a cell: of fewer, chi-square is far from normal
+REWEIGHED = 3  # times that chi-square is weighed by what is expected
+HEAVY = 1e3  # weight of what must hold: the sum of all, and a value
 BLOCK = 1 << 22  # numbers of a table that are in memory before they are summed in cells
 
 
@@ -134,6 +139,57 @@ def least_squares(table: Numbers, gains: Numbers, prior: Numbers) -> Numbers:
     both = inner + GAMMA * spread
     found, *_ = np.linalg.lstsq(both, weighed.T @ gains, rcond=None)
     return np.asarray(found, np.float64)
+
+
+def decreasing(
+    table: Numbers, counts: Numbers, sizes: Numbers, gains: Numbers, reach: Numbers
+) -> Numbers:
+    """Return the value, its lower and its upper end for each column of gains.
+
+    Of the distributions of ranks in which no rank of the better half is likelier than
+    the one before, the value is that of the least chi-square; the ends are those of
+    the values that some such distribution has at a chi-square of at most ``reach``
+    squared more. So they hold what the counts leave open, and the error of a draw.
+    """
+    optimize = require("scipy.optimize", "stats")
+    below, users = np.cumsum(sizes)[:, None], counts.sum()
+    # Sums of "ranks up to r are equally likely", and of any cells of the worse half.
+    tail = below[:, 0] > below[-1, 0] / 2
+    steps, worth = (
+        np.where(tail[:, None], each, np.cumsum(sizes[:, None] * each, axis=0) / below)
+        for each in (table, gains)
+    )
+    heavy = HEAVY * np.sqrt(users)
+    every = np.full((1, len(steps)), heavy)
+    expected = counts
+    for _ in range(REWEIGHED):
+        scale = 1.0 / np.sqrt(np.maximum(expected, LEAST_EXPECTED))
+        rows, target = users * steps.T * scale[:, None], counts * scale
+        if len(rows) > len(steps):
+            basis, rows = np.linalg.qr(rows)
+            target = basis.T @ target
+        rows, target = np.vstack([rows, every]), np.append(target, heavy)
+        best, least = optimize.nnls(rows, target, maxiter=MAX_STEPS)
+        expected = users * (best @ steps)
+    found = np.empty((gains.shape[1], 3))
+    for i, gain in enumerate(worth.T):
+        fixed = np.vstack([rows, heavy * gain])
+
+        def beyond(
+            value: float, fixed: Numbers = fixed, within: float = reach[i]
+        ) -> float:
+            aim = np.append(target, heavy * value)
+            _, distance = optimize.nnls(fixed, aim, maxiter=MAX_STEPS)
+            return float(np.sqrt(max(distance**2 - least**2, 0.0)) - within)
+
+        value, ends = float(best @ gain), []
+        for end in (0.0, float(gains[:, i].max())):
+            if reach[i] <= 0 or beyond(end) <= 0:
+                ends.append(end if reach[i] > 0 else value)
+            else:
+                ends.append(optimize.brentq(beyond, value, end, xtol=1e-5))
+        found[i] = value, *ends
+    return found
 
 
 def jackknife(values: Numbers) -> Numbers:

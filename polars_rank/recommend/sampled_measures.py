@@ -20,13 +20,14 @@ from polars_rank.recommend.rank_estimators import (
     Numbers,
     cells,
     chances,
+    decreasing,
     em,
     jackknife,
     least_squares,
 )
 
-Method: TypeAlias = Literal["em", "rank", "least_squares"]
-METHODS = ("em", "rank", "least_squares")
+Method: TypeAlias = Literal["em", "decreasing", "rank", "least_squares"]
+METHODS = ("em", "decreasing", "rank", "least_squares")
 WITHIN = 3  # ranks that have most of the weight: what intervals need, by simulation
 VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
     "measure": pl.String,
@@ -176,9 +177,14 @@ def _by_em(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
 
 
 def _by_rank(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
+    return np.column_stack([counts.mean(v) for v in _at_rank(counts, measures)])
+
+
+def _at_rank(counts: Counts, measures: Sequence[OfRank]) -> list[Numbers]:
+    """Return the value of each column at the rank that its numbers are of."""
     each = 1.0 / (counts.items - 1) if counts.share is None else counts.share
     ranks = 1 + np.floor(counts.x / (counts.m * each) + 1e-9)
-    return np.column_stack([counts.mean(m.at(ranks)) for m in measures])
+    return [m.at(ranks) for m in measures]
 
 
 def _by_least_squares(counts: Counts, measures: Sequence[OfRank]) -> Numbers:
@@ -198,6 +204,27 @@ ESTIMATORS: Mapping[str, Callable[[Counts, Sequence[OfRank]], Numbers]] = {
     "rank": _by_rank,
     "least_squares": _by_least_squares,
 }
+
+
+def _by_shape(counts: Counts, measures: Sequence[OfRank], reach: float) -> Numbers:
+    """Return the values by ``decreasing``, whose ends allow for users of several lists.
+
+    How much these add to the error of independent lists is measured by the groups of
+    users, at the ranks that ``rank`` takes.
+    """
+    whole, cells_of = counts.whole, cells(counts.items)
+    size, alone = whole.sum(), len(counts.rows) == 1
+    spread = []
+    for values in _at_rank(counts, measures):
+        if alone:
+            spread.append(1.0)
+            continue
+        once = (whole @ values**2 / size - (whole @ values / size) ** 2) / size
+        error = float(jackknife(counts.mean(values)[1:, None])[0])
+        spread.append(max(1.0, error / np.sqrt(once)) if once > 0 else 1.0)
+    table, rows = counts.table()
+    gains = np.column_stack([m.over(cells_of) for m in measures])
+    return decreasing(table, rows[0], cells_of.sizes, gains, reach * np.array(spread))
 
 
 def finished(
@@ -252,20 +279,24 @@ def _values(
 ) -> list[tuple[Any, ...]]:
     """Return a row of values per measure of a segment."""
     users, negatives = int(ranked.whole.sum()), ranked.negatives
-    values = ESTIMATORS[method](estimated, measures)
-    groups = len(values) - 1
-    errors = jackknife(values[1:]) if groups else None
+    groups = len(estimated.rows) - 1
     reach = float(t_quantile(0.5 + level / 2, groups - 1)) if groups else 0.0
+    if method == "decreasing":
+        found = [(v, None, *ends) for v, *ends in _by_shape(estimated, measures, reach)]
+    else:
+        values = ESTIMATORS[method](estimated, measures)
+        errors = jackknife(values[1:]) if groups else np.zeros(len(measures))
+        found = [
+            (v, e, v - reach * e, v + reach * e)
+            for v, e in zip(values[0], errors, strict=True)
+        ]
     rows = []
-    for i, measure in enumerate(measures):
+    for measure, (value, *error) in zip(measures, found, strict=True):
         naive = float(ranked.mean(measure.at(ranked.x + 1))[0])
-        value = float(values[0, i])
-        ends: list[float | None] = [None, None, None]
         least = _least(measure, estimated)
         # Of ranks that are not told apart, the error is in the guess, not in the draw.
-        if errors is not None and estimated.negatives >= least:
-            se = float(errors[i])
-            ends = [se, value - reach * se, value + reach * se]
+        told = groups and estimated.negatives >= least
+        ends = error if told else [None] * len(error)
         rows.append((measure.name, naive, value, *ends, users, negatives, least))
     return rows
 

@@ -140,10 +140,12 @@ def sampled(
         ``"em"``: the distribution of ranks of the greatest likelihood, by EM from equal
         probabilities until a step raises the log-likelihood by less than 0.01 (of n
         users above 5,000: by 0.01 x 5,000 / n; at most 10,000 steps), ranks above
-        200 in cells of 1 %. ``"rank"``: the measure at the
-        rank 1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value
-        for each x, of the least squared bias plus 0.01 times the variance, if all ranks
-        are equally likely.
+        200 in cells of 1 %. ``"decreasing"``: of the distributions in which no rank of
+        the better half is likelier than the one before, that of the least chi-square;
+        for 50,000 lists or more. ``"rank"``: the measure at the rank
+        1 + floor((N - 1) x / m), x negatives above. ``"least_squares"``: a value for
+        each x, of the least squared bias plus 0.01 times the variance, if all ranks are
+        equally likely.
     level
         Confidence level.
     **options
@@ -158,8 +160,11 @@ def sampled(
     ``min_negatives``, the fewest that tell the ranks that matter. Errors are those of a
     jackknife that leaves out 20 groups of users in turn (Student's t, 19 degrees of
     freedom; the extra ``stats``): those of the draw of users and negatives, without the
-    bias of an estimator. They are null if all users are in one group, or if the ranks
-    that matter cannot be told.
+    bias of an estimator, which is most of the error of ``"em"`` if lists are many. The
+    interval of ``"decreasing"``, which has no ``se``, holds all values of such a
+    distribution whose chi-square is not significantly larger (its profile), and so what
+    the counts leave open. Errors are null if all users are in one group, or if the
+    ranks that matter cannot be told.
 
     Warns
     -----

@@ -13,6 +13,7 @@ from polars_rank.recommend.rank_estimators import (
     GAMMA,
     cells,
     chances,
+    decreasing,
     em,
     jackknife,
     least_squares,
@@ -107,3 +108,53 @@ def test_jackknife_of_a_mean_is_its_error():
     left_out = (groups.sum(axis=0) - groups) / 19
     error = groups.std(axis=0, ddof=1) / 20**0.5
     assert jackknife(left_out) == pytest.approx(error)
+
+
+def least_chi_square(table, counts, expected, gain=None, value=None):
+    """The distribution of ranks that never rises in the better half, by SLSQP."""
+    items = len(table)
+    rules = [{"type": "eq", "fun": lambda p: p.sum() - 1}]
+    # A rank of the better half can be no likelier than the one before.
+    for i in range(items // 2 - 1):
+        rules.append({"type": "ineq", "fun": lambda p, i=i: p[i] - p[i + 1]})
+    if gain is not None:
+        rules.append({"type": "eq", "fun": lambda p: p @ gain - value})
+
+    def distance(p):
+        off = counts - counts.sum() * (p @ table)
+        return float((off**2 / expected).sum()) / counts.sum()
+
+    found = minimize(
+        distance,
+        np.full(items, 1 / items),
+        bounds=[(0, 1)] * items,
+        constraints=rules,
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-13},
+    )
+    assert found.status in (0, 8)  # 8: no step from there is better
+    return found.x, found.fun * counts.sum()
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.6])
+def test_decreasing_is_the_profile_of_a_solver(rate):
+    items, m, reach = 10, 6, 1.5
+    rng = np.random.default_rng(3)
+    ranks = np.minimum(rng.geometric(rate, 900), items)
+    above = rng.hypergeometric(ranks - 1, items - ranks, m)
+    counts = np.bincount(above, minlength=m + 1).astype(float)
+    table = np.array([hypergeom.pmf(range(m + 1), items - 1, r, m) for r in range(10)])
+    gains = np.column_stack([np.arange(items) < 3, 1 / np.arange(1, items + 1)]) * 1.0
+    found = decreasing(table, counts, np.ones(items), gains, np.full(2, reach))
+    expected = counts
+    for _ in range(3):
+        kept = np.maximum(expected, 0.25)
+        best, least = least_chi_square(table, counts, kept)
+        expected = counts.sum() * best @ table
+    for gain, (value, lower, upper) in zip(gains.T, found, strict=True):
+        at = least_chi_square(table, counts, kept, gain, value)[1]
+        assert at == pytest.approx(least, abs=1e-3)
+        assert lower < value < upper
+        for end in (lower, upper):
+            more = least_chi_square(table, counts, kept, gain, end)[1] - least
+            assert more == pytest.approx(reach**2, rel=0.02)

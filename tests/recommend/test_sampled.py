@@ -431,7 +431,7 @@ def test_bad_rows_are_named(changed, asked, rule):
         ({"measures": "auc"}, ValueError, "'auc' is no measure of one rank"),
         ({"measures": "hits"}, ValueError, "'hits@10'"),
         ({"measures": "ndcg(gain=exp2)@3"}, ValueError, "there is no gain"),
-        ({"method": "ml"}, ValueError, "method must be one of em, rank"),
+        ({"method": "ml"}, ValueError, "method must be one of em, decreasing"),
         ({"ties": "order"}, ValueError, "ties must be one of"),
         ({"check": "off"}, ValueError, "check must be one of"),
         ({"check": "full"}, ValueError, "check='full' needs item="),
@@ -456,3 +456,36 @@ def test_wrong_arguments_are_named_at_once(asked, error, match):
     log = pl.LazyFrame(GOOD).with_columns(word=pl.lit("a"))
     with pytest.raises(error, match=match):
         recommend.sampled(log, **{"n_items": 5} | asked)
+
+
+def test_decreasing_allows_for_users_of_several_lists():
+    """Twice the same list of each user tells no more than once."""
+    rng = np.random.default_rng(5)
+    above = np.minimum(rng.geometric(0.1, 600) - 1, 20)
+    rows = [
+        (user, copy, place, place == 0, 0 if place == 0 else (place <= x) * 2 - 1)
+        for copy in (0, 1)
+        for user, x in enumerate(above)
+        for place in range(21)
+    ]
+    log = pl.DataFrame(
+        rows, ["user_id", "copy", "item_id", "label", "score"], orient="row"
+    ).with_columns(list=pl.format("{}-{}", "user_id", "copy"))
+    asked = {"n_items": 100, "method": "decreasing"}
+    once = recommend.sampled(log.filter(pl.col("copy") == 0), "hits@10", **asked)
+    twice = recommend.sampled(log, "hits@10", user="list", cluster="user_id", **asked)
+    independent = recommend.sampled(log, "hits@10", user="list", **asked)
+    wide, same, narrow = (
+        (found["upper"] - found["lower"]).item() for found in (once, twice, independent)
+    )
+    assert same == pytest.approx(wide, rel=0.25)
+    assert narrow < 0.85 * wide
+    assert once["se"].item() is None
+    assert once["lower"].item() < once["estimate"].item() < once["upper"].item()
+
+
+def test_decreasing_of_one_user_has_no_interval():
+    log = pl.DataFrame({"user_id": [1] * 3, "label": [1, 0, 0], "score": [5, 9, 1]})
+    found = recommend.sampled(log, "hits@2", n_items=3, method="decreasing")
+    assert found.select("lower", "upper").row(0) == (None, None)
+    assert 0 <= found["estimate"].item() <= 1
