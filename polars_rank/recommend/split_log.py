@@ -136,20 +136,23 @@ def _last(
     seed: int,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     user, item, time = columns
-    place, later, tie = (f"polars_rank.{name}" for name in ("place", "later", "tie"))
+    place, newest = "polars_rank.place", "polars_rank.newest"
     keys = [key_text(name, schema[name]) for name in (user, item)]
     broken = hashed([pl.lit(str(seed)), *keys]) if ties == "hash" else pl.col(item)
-    counted = (
-        rows.with_row_index(place)
-        .with_columns(broken.alias(tie))
-        .sort(user, time, tie, place)
-        .with_columns(pl.int_range(pl.len()).reverse().over(user).alias(later))
-        .sort(place)
+    placed = rows.with_row_index(place)
+    # Only rows at the last times of their user are sorted: a log need not be held.
+    since = rows.group_by(user).agg(pl.col(time).top_k(n).min().alias(newest))
+    places = (
+        placed.join(since, on=user)
+        .filter(pl.col(time) >= pl.col(newest))
+        .sort(user, time, broken, place)
+        .group_by(user)
+        .agg(pl.col(place).tail(n))
+        .select(pl.col(place).explode())
     )
-    return tuple(  # type: ignore[return-value]
-        counted.filter(kept).drop(place, later, tie)
-        for kept in (pl.col(later) >= n, pl.col(later) < n)
-    )
+    train = placed.join(places, on=place, how="anti", maintain_order="left")
+    test = placed.join(places, on=place, how="semi", maintain_order="left")
+    return train.drop(place), test.drop(place)
 
 
 def not_null(name: str) -> pl.Expr:

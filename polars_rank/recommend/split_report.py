@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.schema import require_columns
+from polars_rank._engine.spill.bounded import bounded
 from polars_rank.io.frames import FrameLike, as_polars, same_ids
 from polars_rank.recommend.split_log import not_null
 
@@ -22,6 +24,7 @@ Rule: TypeAlias = Literal[
     "repeats_in_test",
 ]
 EXAMPLES = 5
+MEMORY = 1_000_000_000  # bytes: the rows of more go into buckets on disk
 MESSAGES = {
     "global_leak": "test rows before the newest train row: split by time",
     "user_leak": "test rows before the newest train row of their user: "
@@ -79,8 +82,8 @@ def check_split(
 ) -> SplitReport:
     """Check a split into train and test for leaks, cold ids and repeats.
 
-    Rows of the same time are no leak. Files are scanned; their users, items and pairs
-    are held in memory.
+    Rows of the same time are no leak. Files are scanned: users, items, and pairs that
+    are there twice are held in memory.
 
     Parameters
     ----------
@@ -158,17 +161,40 @@ def _plans(
         plans["user_leak"] = _counted(later, shown), size_new
         plans["item_leak"] = _counted(after, shown), size_old
     for name in pair:
-        cold = new.join(old, on=name, how="anti").select(name).unique()
+        known = old.select(name).unique()
+        cold = new.select(name).unique().join(known, on=name, how="anti")
         whole = new.select(pl.col(name).n_unique())
         plans[f"cold_{name}s"] = _counted(cold, [name]), whole
-    tested = new.select(pair).unique()
-    both = tested.join(old, on=pair, how="semi")
-    plans["pairs_in_both"] = _counted(both, pair), tested.select(pl.len())
-    for part, rows, size in (("train", old, size_old), ("test", new, size_new)):
-        more = rows.group_by(pair).len().filter(pl.col("len") > 1)
-        beyond = (pl.col("len") - 1).sum()
-        plans[f"repeats_in_{part}"] = _counted(more, pair, beyond), size
+    odd = bounded(
+        [old.select(pair), new.select(pair)],
+        ["user"],
+        _odd_pairs,
+        limit=MEMORY,
+        temp_dir=None,
+        progress=None,
+        fingerprint="",
+    )
+    # Three rules read it. In many small chunks, concat_str of Polars 2.1 panics.
+    odd = odd.collect(engine="streaming").rechunk().lazy()
+    tested = new.select(pair).unique().select(pl.len())
+    common = odd.filter(pl.min_horizontal("in0", "in1") > 0)
+    plans["pairs_in_both"] = _counted(common, pair), tested
+    for i, (part, size) in enumerate((("train", size_old), ("test", size_new))):
+        more, beyond = pl.col(f"in{i}") > 1, pl.col(f"in{i}").sum() - pl.len()
+        plans[f"repeats_in_{part}"] = _counted(odd.filter(more), pair, beyond), size
     return plans
+
+
+def _odd_pairs(parts: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    """Count how often each pair that is there twice is in train and in test."""
+    both = [
+        rows.with_columns(
+            pl.lit(int(i == j), pl.UInt32).alias(f"in{j}") for j in (0, 1)
+        )
+        for i, rows in enumerate(parts)
+    ]
+    counts = pl.concat(both).group_by("user", "item").agg(pl.col("in0", "in1").sum())
+    return counts.filter(pl.col("in0") + pl.col("in1") > 1)
 
 
 def _counted(

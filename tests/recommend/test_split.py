@@ -7,6 +7,7 @@ import pytest
 from plain_ranks import plain_hash
 
 from polars_rank import DataError, recommend
+from polars_rank.recommend import split_report
 
 
 def drawn(seed, rows=300):
@@ -58,9 +59,13 @@ def test_time_keeps_ties_together(share, dated):
     assert recommend.split(log, "time", test_start=at).test.equals(test)
 
 
+@pytest.mark.parametrize("memory", [10**9, 10**3])
 @pytest.mark.parametrize("seed", range(3))
-def test_check_is_that_of_loops(seed):
-    old, new = drawn(seed, 80), drawn(seed + 50, 60)
+def test_check_is_that_of_loops(seed, memory, monkeypatch):
+    """With little memory the pairs go into buckets on disk."""
+    monkeypatch.setattr(split_report, "MEMORY", memory)
+    sizes = (80, 60) if memory > 10**3 else (400, 200)
+    old, new = drawn(seed, sizes[0]), drawn(seed + 50, sizes[1])
     a, b = old.rows(), new.rows()
     pairs = [[r[:2] for r in rows] for rows in (a, b)]
     expected = {
