@@ -1417,9 +1417,23 @@ MUTANTS = (
     Mutant(
         "what cannot be told has an interval",
         "recommend",
-        "errors is not None and estimated.negatives >= least",
-        "errors is not None",
+        "told = groups and estimated.negatives >= least",
+        "told = groups",
         "sampled",
+    ),
+    Mutant(
+        "lists of one user count as independent",
+        "recommend",
+        "spread.append(max(1.0, error / np.sqrt(once)) if once > 0 else 1.0)",
+        "spread.append(1.0)",
+        "sampled",
+    ),
+    Mutant(
+        "no rank at all is likelier than the one before",
+        "recommend",
+        "tail = below[:, 0] > below[-1, 0] / 2",
+        "tail = below[:, 0] > below[-1, 0]",
+        "rank_estimators",
     ),
     Mutant(
         "negatives that are distinct are drawn independently",
