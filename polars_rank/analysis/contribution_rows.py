@@ -187,7 +187,8 @@ def first_documents(request: Request, k: int) -> pl.LazyFrame:
     if "rank" in run.schema.roles:
         return rows.filter(pl.col("rank") <= k).select(*keys, "doc")
     score = pl.col("score")
-    last = score.sort(descending=True, nulls_last=True).head(k).min().over(keys)
+    # last(), since min() of sorted rows is wrong in a stream of one group (Polars 2.1)
+    last = score.sort(descending=True, nulls_last=True).head(k).last().over(keys)
     near = (score >= last).fill_null(value=True)  # without a score documents are last
     return rows.filter(near).select(*keys, "doc")
 

@@ -285,6 +285,17 @@ def test_what_no_document_adds_has_a_row():
         assert items(found.summary, "kind")["other"] == 0.5
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_single_query_has_all_its_first_documents(lazy):
+    """Polars takes the wrong end of two sorted rows where a stream has one group."""
+    run = pl.DataFrame({"query_id": 1, "doc_id": ["b", "a"], "score": [1.0, 2.0]})
+    judged = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})
+    runs = [run.lazy() if lazy else run] * 2
+    rows = analysis.reasons(*runs, "rr@2", qrels=judged).documents.lazy().collect()
+    shown = rows.sort("rank").select("doc_id", "baseline_rank", "rank", "kind").rows()
+    assert shown == [("a", 1, 1, "same"), ("b", 2, 2, "same")]
+
+
 def test_documents_without_a_score_rank_last():
     rows = {"query_id": [1] * 4, "doc_id": list("abcd"), "score": [2.0, None, 3.0, 1.0]}
     before = pl.DataFrame(rows)
