@@ -81,8 +81,9 @@ class Reasons(Shown):
         ``"difference"``, the whole itself; ``"effect"`` of ``rank``, ``label`` (where
         judgments changed) and ``mix`` (where queries or weights did); ``"kind"`` of the
         documents, ``entered``, ``left``, ``up``, ``down``, ``same`` and ``query``;
-        their ``"label"``, ``relevant``, ``not relevant`` and ``unjudged``; and
-        ``"segments"``, ``within`` and ``mix``.
+        their ``"label"``, ``relevant``, ``not relevant`` and ``unjudged``, but
+        ``query`` where a query has a value in one run only; and ``"segments"``,
+        ``within`` and ``mix``.
     segments
         With ``by``: per segment ``queries``, ``baseline_mean``, ``mean`` and their
         ``difference`` with its interval; ``baseline_share`` and ``share`` of the
@@ -95,7 +96,8 @@ class Reasons(Shown):
     documents
         A row per document within the cutoff of either run, by query and rank, or that
         adds to the difference: ``baseline_rank``, ``rank``, ``kind``, ``label`` (and
-        ``baseline_label``), ``contribution``, and the same effects.
+        ``baseline_label``), ``contribution``, and the same effects. Of a query with a
+        value in one run only, those of that run.
     settings
         The arguments.
     """
