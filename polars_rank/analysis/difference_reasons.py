@@ -106,7 +106,8 @@ def reasons(
     by, weight, cluster, level
         As in :func:`compare`.
     weight_before
-        Column with the weight that a query had before; default: ``weight``.
+        Column with the weight that a query had before; default: ``weight``. A query of
+        weight 0 counts nothing.
     system
         Column of ``after`` that tells several runs apart; that of a mapping is called
         ``"system"``.

@@ -45,6 +45,13 @@ def weighted_queries(
         w11=pl.when(has_new).then(new).otherwise(0.0),
         one_sided=has_old != has_new,
     )
+    for run, name in (("before", "w00"), ("after", "w11")):
+        if not found[name].sum():
+            msg = (
+                f"{run}: no query with a value has a weight above 0, so there is no "
+                "mean; give queries a weight, or leave out the weights"
+            )
+            raise DataError(msg, rule="invalid_weight")
     paired = bool(found.select((pl.col("w00") == pl.col("w11")).all()).item())
     paired &= not found["one_sided"].any()
     w = {side: pl.col(f"w{side}") for side in ("00", "11")}
@@ -101,6 +108,11 @@ def _parts(queries: pl.DataFrame, parts: Iterable[str]) -> dict[str, pl.Expr]:
     return found | {"kind query": whole, "label query": whole}
 
 
+def _counted(queries: pl.DataFrame) -> pl.DataFrame:
+    """Return the queries that count: those of weight 0 are no observations."""
+    return queries.filter(pl.col("w11") > 0)
+
+
 def segments_of(
     queries: pl.DataFrame, paired: bool, roles: Mapping[str, Any]
 ) -> pl.DataFrame:
@@ -136,7 +148,7 @@ def segments_of(
     if not paired:
         empty = (pl.lit(None, dtype=pl.Float64).alias(name) for name in names)
         return found.with_columns(empty)
-    _, ends = averages(queries, ["raw contribution"], **roles)
+    _, ends = averages(_counted(queries), ["raw contribution"], **roles)
     return found.join(
         ends.select(*by, *names),
         on=by,
@@ -165,7 +177,7 @@ def summary_of(
     ends = ["se", "lower", "upper"]
     if paired:
         raw = [f"raw {name}" for name in items]
-        found, _ = averages(queries, raw, **{**roles, "by": []})
+        found, _ = averages(_counted(queries), raw, **{**roles, "by": []})
         rows = rows.with_columns(found.select(ends))
     else:
         none = pl.lit(None, dtype=pl.Float64)

@@ -586,6 +586,35 @@ def test_weights_and_queries_that_changed(seed):
     assert len(one_sided) > 0
 
 
+def test_queries_of_weight_0_count_nothing():
+    """As if they were not there."""
+    about = ABOUT.with_columns(
+        traffic=pl.when(pl.col("query_id") % 4 > 0).then("traffic").otherwise(0.0)
+    )
+    options = {"by": "land", "weight": "traffic", **ZERO}
+    found = analysis.reasons(BEFORE, AFTER, "ap", qrels=NEW, segments=about, **options)
+    some = NEW.filter(pl.col("query_id") % 4 > 0).join(ABOUT, on="query_id")
+    runs = {"before": BEFORE, "after": AFTER}
+    wanted = pr.compare(runs, ["ap"], qrels=some, baseline="before", **options)
+    names = ["difference", "se", "lower", "upper"]
+    assert_frame_equal(found.segments.select(names), wanted.pairs.select(names))
+    del options["by"]
+    wanted = pr.compare(runs, ["ap"], qrels=some, baseline="before", **options)
+    whole = found.summary.filter(part="difference")
+    assert_frame_equal(whole.select(names), wanted.pairs.select(names))
+
+
+@pytest.mark.parametrize("side", ["weight", "weight_before"])
+def test_a_mean_of_no_weight_is_undefined(side):
+    weights = ABOUT.with_columns(nothing=0.0)
+    options = dict.fromkeys(["weight", "weight_before"], "traffic") | {side: "nothing"}
+    run = {"weight": "after", "weight_before": "before"}[side]
+    with pytest.raises(DataError, match=f"{run}: no query .* weight above 0"):
+        analysis.reasons(
+            BEFORE, AFTER, "ap", qrels=NEW, segments=weights, **options, **ZERO
+        )
+
+
 def test_segments_have_the_intervals_of_a_comparison():
     found = analysis.reasons(
         BEFORE, AFTER, "ap", qrels=NEW, by="land", segments=ABOUT, **ZERO
