@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from itertools import product
+from itertools import combinations, product
 
 import polars as pl
 import pytest
@@ -306,3 +306,41 @@ def test_queries_without_a_judgment_are_counted(apart, lazy):
             function(measures="rr", **own_choice, **own).lazy().collect()
     with pytest.warns(pr.DataWarning, match=told):
         in_own_parts(given, missing="zero")
+
+
+ROWS = pl.DataFrame(
+    [
+        (f"q{i}", doc, float(i + place))
+        for i in range(9)
+        for place, doc in enumerate(RAN)
+    ],
+    ["query_id", "doc_id", "score"],
+    orient="row",
+)
+BROKEN = {  # in the order in which they are told
+    "null_query": ROWS[:1].with_columns(query_id=pl.lit(None, pl.String)),
+    "null_score": ROWS[5:6].with_columns(doc_id=pl.lit("c"), score=pl.lit(None)),
+    "nan_score": ROWS[-1:].with_columns(doc_id=pl.lit("d"), score=float("nan")),
+    "null_doc": ROWS[2:3].with_columns(doc_id=pl.lit(None, pl.String)),
+    "duplicate_doc": ROWS[8:9],
+}
+
+
+@pytest.mark.parametrize("path", ["eager", *PER_QUERY])
+@pytest.mark.parametrize("apart", [False, True])
+def test_of_two_broken_rules_every_path_tells_the_same(path, apart, collect):
+    """However the queries at fault are dealt into batches."""
+    options = PER_QUERY.get(path, {})
+    for first, second in combinations(BROKEN, 2):
+        faulty = pl.concat(
+            [ROWS, BROKEN[second], BROKEN[first]], how="vertical_relaxed"
+        )
+        judged = ROWS.with_columns(label=1).drop("score")
+        given = {"frame": faulty, "qrels": judged}
+        if not apart:
+            given = {"frame": faulty.with_columns(label=1)}
+        given = given if path == "eager" else lazily(given)
+        with pytest.raises(pr.DataError) as told:
+            collect(pr.per_query(measures="rr", **given, **options).lazy())
+        contiguous = path == "contiguous" and told.value.rule == "not_contiguous"
+        assert contiguous or told.value.rule == first, (first, second)

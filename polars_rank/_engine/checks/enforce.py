@@ -23,26 +23,23 @@ def passed(
     frame: Frame,
     columns: Iterable[str | pl.Expr],
     passes: Callable[[Sequence[pl.Series]], pl.Series],
+    *,
+    at_once: bool = False,
 ) -> Frame:
     """Return the rows that pass a function of the columns, which may raise instead.
 
     Of a plan, it is a filter, so that it runs whatever columns are selected later; it
-    claims to be elementwise, so that the filter streams: Polars 2.1 would otherwise
-    collect all rows for one call. Of rows that are at hand, which pass all or none, it
-    is called on the spot.
+    claims to be elementwise, so that the filter streams, unless all rows are to be
+    checked ``at_once``: Polars 2.1 then collects them for one call. Of rows that are at
+    hand, which pass all or none, it is called on the spot.
     """
     if isinstance(frame, pl.DataFrame):
         passes(_values(frame, columns))
         return frame
-    return frame.filter(_all_pass(columns, passes))
-
-
-def _all_pass(
-    columns: Iterable[str | pl.Expr], passes: Callable[[Sequence[pl.Series]], pl.Series]
-) -> pl.Expr:
-    return pl.map_batches(
-        list(columns), passes, return_dtype=pl.Boolean, is_elementwise=True
+    sound = pl.map_batches(
+        list(columns), passes, return_dtype=pl.Boolean, is_elementwise=not at_once
     )
+    return frame.filter(sound)
 
 
 def _values(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> list[pl.Series]:
@@ -61,13 +58,15 @@ def enforce(
     check: Check,
     exact_counts: bool,
     unit: str = "query",
+    at_once: bool = False,
 ) -> Frame:
     """Pass the frame only if every column of ``rules`` (column -> rule) is 0.
 
     ``example`` names the column of the place: a query, or a struct with a field for
     each column. A frame with one row per query is checked batch by batch, as its rows
     pass, so counts are those of the first batch at fault; with ``exact_counts``, each
-    row has the total counts. The message calls examples a ``unit``.
+    row has the total counts. Rows checked ``at_once`` break the same rule first however
+    they come. The message calls examples a ``unit``.
     """
     columns = _enforced(rules, check)
     if not columns:
@@ -89,7 +88,7 @@ def enforce(
                 )
         return PASSES.new_from_index(0, len(where))  # pl.repeat would collect a plan
 
-    return passed(frame, chain([example], columns), passes)
+    return passed(frame, chain([example], columns), passes, at_once=at_once)
 
 
 def _enforced(rules: Mapping[str, Rule], check: Check) -> list[str]:
