@@ -115,6 +115,16 @@ def test_missing_queries_are_counted(call, function, missing, outcome, rr):
     silent(call, function, run, qrels=qrels, queries=run.select("query_id").unique())
 
 
+@pytest.mark.parametrize("measure", ["rbo", "kendall_tau"])
+def test_a_missing_query_has_no_value_where_a_measure_is_undefined(measure):
+    run = RUN.filter(pl.col("query_id") == 1)
+    told = "counts as 0, unless a measure is undefined without .* no value; if"
+    for options in ({}, {"queries": pl.DataFrame({"query_id": [1, 2, 9]})}):
+        with pytest.warns(pr.DataWarning, match=told):
+            values = pr.per_query(run, [measure, "rr"], qrels=QRELS, **options)
+        assert values.filter(query_id=2).row(0) == (2, None, 0.0)
+
+
 @BOTH
 def test_judgments_without_rows_or_grades(call, function):
     if function is pr.evaluate:  # values per query have no rows either

@@ -82,7 +82,7 @@ def assess_judgments(
     if found["judged"] and not asked:
         _warn_of_unjudged(about, found)
     if missing and not about.missing_given and not asked:
-        _warn_of_missing(about.convention, missing, found["judged"])
+        _warn_of_missing(about, missing, found["judged"])
     assess_scale(about, found)
 
 
@@ -114,7 +114,7 @@ def assess_queries(about: About, found: Found, *, side: str, refuse: Refuse) -> 
         warn(
             f"{count} of the {found['queries']} queries in queries= "
             + ("has" if count == 1 else "have")
-            + f" no {side}: such a query {MISSING[policy]}; if that is intended, say "
+            + f" no {side}: such a query {_outcome(about)}; if that is intended, say "
             f'missing="{policy}"; a frame that only describes queries is segments='
         )
 
@@ -179,14 +179,24 @@ def assess_scale(about: About, found: Found) -> None:
             return
 
 
-def _warn_of_missing(convention: Convention, missing: int, judged: int) -> None:
-    policy = convention.missing
+def _outcome(about: About) -> str:
+    """Say what becomes of a missing query."""
+    policy = about.convention.missing
+    measures = (m for m in about.measures if isinstance(m, Measure))
+    if policy == "zero" and any(m.definition.zero is None for m in measures):
+        unless = "unless a measure is undefined without documents"
+        return f"{MISSING[policy]}, {unless}: then it has no value"
+    return MISSING[policy]
+
+
+def _warn_of_missing(about: About, missing: int, judged: int) -> None:
+    policy = about.convention.missing
     if policy not in MISSING:
         return
     warn(
         f"{missing} of {judged} judged queries "
         + ("is" if missing == 1 else "are")
-        + f" missing from the run: such a query {MISSING[policy]} by the convention; "
+        + f" missing from the run: by the convention such a query {_outcome(about)}; "
         f'if that is intended, say missing="{policy}"'
     )
 
