@@ -104,7 +104,18 @@ def open_about_queries(
     source: FrameLike, name: str, keys: Sequence[Column]
 ) -> pl.LazyFrame:
     """Open a frame that has one row per query."""
-    return as_polars(source, name=name, kind="qrels", columns=names_of(keys)).lazy()
+    names = names_of(keys)
+    if isinstance(source, list | tuple | set | dict):
+        first = None if isinstance(source, dict) else next(iter(source), None)
+        of_ids, type_ = isinstance(first, str | int), type(source).__name__
+        if of_ids or not source:
+            what = f"a {type_} of ids" if of_ids else f"an empty {type_}"
+            msg = (
+                f"{name}= is a frame with a row per query, not {what}; give "
+                f"pl.DataFrame({{{names[0]!r}: [...]}})"
+            )
+            raise TypeError(msg)
+    return as_polars(source, name=name, kind="qrels", columns=names).lazy()
 
 
 def _of_a_dictionary(

@@ -325,6 +325,23 @@ def test_queries_fix_which_queries_are_evaluated(collect):
     assert values.rows() == [(77, 0.0)]
 
 
+@pytest.mark.parametrize("argument", ["queries", "segments"])
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (["q1"], "a list of ids"),
+        ((1, 2), "a tuple of ids"),
+        ({3}, "a set of ids"),
+        ([], "an empty list"),
+        ({}, "an empty dict"),
+    ],
+)
+def test_ids_alone_are_no_frame(argument, given, what):
+    told = f"{argument}= is a frame with a row per query, not {what}; give pl.DataFrame"
+    with pytest.raises(TypeError, match=told):
+        pr.evaluate(LOG, "rr", **{argument: given})
+
+
 ODD = ["*", "^x$", "query", "key0", "label", "place", "row", "term0", "m0", "fault0"]
 
 
