@@ -24,7 +24,7 @@ from polars_rank.cli.why import (
     parts_of,
     shown,
 )
-from polars_rank.cli.words import emit
+from polars_rank.cli.words import STDIN, emit
 from polars_rank.comparison.gate.gate import Gate
 from polars_rank.exceptions import DataError
 from polars_rank.report.table import Table
@@ -90,6 +90,8 @@ def gate(
         definition.write(values, base)
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
         return 0
+    if base == Path(STDIN):
+        raise UsageError("BASE -: a baseline is a file, not standard input; name it.")
     if not base.exists():
         raise DataError(f"{base}: no such file; write it with --update-baseline.")
     compares = _is_run(base, asked)

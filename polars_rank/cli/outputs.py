@@ -78,6 +78,8 @@ def require_apart(outputs: Mapping[str, str | Path], inputs: Sequence[str]) -> N
     taken: dict[Path, str] = {}
     for option, name in outputs.items():
         target = Path(name)
+        if target == Path(STDIN) and isinstance(name, Path):
+            raise UsageError(f"{option} - is no file to write; name one.")
         if name == STDIN or (target.exists() and not target.is_file()):
             if target.is_dir():
                 raise UsageError(f"{option} {target} is a folder; name a file.")

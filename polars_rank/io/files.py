@@ -86,6 +86,8 @@ def open_plain(path: Path) -> IO[bytes]:
 def locate(path: str | Path) -> Source:
     """Check that a file exists and is not empty; ``-`` is standard input."""
     if os.fspath(path) == "-":
+        if sys.stdin is None:
+            raise DataError("standard input: closed. Give the name of a file.")
         return _spool(sys.stdin.buffer, "standard input")
     path = Path(path)
     try:

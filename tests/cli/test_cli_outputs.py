@@ -205,6 +205,25 @@ def test_standard_input_is_an_input(tmp_path, monkeypatch, capsys):
     assert "part of the input" in capsys.readouterr().err
 
 
+def test_standard_input_may_be_closed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", None)  # as by <&- in a shell
+    assert main(["evaluate", "-"]) == 1
+    assert "standard input: closed. Give the name of a file." in capsys.readouterr().err
+
+
+def test_a_dash_is_no_file_of_a_gate(tmp_path, monkeypatch, capsys):
+    """It became a file with the name "standard input"."""
+    monkeypatch.chdir(tmp_path)
+    for file in ("base.parquet", "new.parquet"):
+        VALUES.write_parquet(file)
+    for option in ("--report", "--json"):
+        assert main(["gate", "base.parquet", "new.parquet", option, "-"]) == 2
+        assert f"{option} - is no file to write" in capsys.readouterr().err
+    assert main(["gate", "-", "new.parquet"]) == 2
+    assert "BASE -: a baseline is a file" in capsys.readouterr().err
+    assert {file.name for file in tmp_path.iterdir()} == {"base.parquet", "new.parquet"}
+
+
 def test_two_outputs_are_two_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for file in ("base.parquet", "new.parquet"):
