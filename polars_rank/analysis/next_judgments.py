@@ -30,7 +30,7 @@ from polars_rank.core.parameters import is_number, is_whole
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
-from polars_rank.uncertainty.bounds.several_runs import Runs, stacked
+from polars_rank.uncertainty.bounds.several_runs import Runs, stacked, system_asked
 
 TAKEN = ("rank", "systems", "stake", "reverses", "label", "contribution", RUN)
 ROUNDING = 1e-12  # of sums of stakes
@@ -150,7 +150,8 @@ def to_judge(
     if column is None:
         lists = lists.with_columns(pl.lit("").alias(RUN))
     known = labels.filter(pl.col("label").is_not_null())
-    rows, judged = pl.collect_all([lists, known], engine="streaming")
+    with system_asked(frame, system):
+        rows, judged = pl.collect_all([lists, known], engine="streaming")
     grade = _grade(judged, max_grade)
     pool = Pool(rows, judged, names, asked, convention, grade, weight)
     found = _at_stake(pool)

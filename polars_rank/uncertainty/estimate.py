@@ -25,7 +25,12 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Custom, Measure, Measures, parse_measures
 from polars_rank.uncertainty.bounds.labelings import is_additive
-from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
+from polars_rank.uncertainty.bounds.several_runs import (
+    Runs,
+    keys_of,
+    stacked,
+    system_asked,
+)
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Sampled: TypeAlias = Literal["queries", "documents"]
@@ -100,6 +105,10 @@ def estimate(
     ppi_py takes var(f) of both samples together: the same for many queries, and with
     few a weight that fits the judged ones less, and wider intervals.
 
+    The weight is 0, and the estimate that from people alone, where all queries but one
+    are judged: a single value has no variance, and would save at most 1 / (n + 1) of
+    that of the mean. It is 0, too, where fewer than four are judged.
+
     With sampled documents and share s, y is the query's value under people's labels,
     divided by s; f is its value under the model's labels of the same documents, divided
     by s, minus that under the model's labels of all documents.
@@ -159,7 +168,8 @@ def estimate(
             values(side), on=[*keys, "measure"], how="left", nulls_equal=True,
             maintain_order="left",
         )  # fmt: skip
-    held = table.filter(pl.col("model").is_not_null()).collect(engine="streaming")
+    with system_asked(frame, system):
+        held = table.filter(pl.col("model").is_not_null()).collect(engine="streaming")
     if sampled == "documents":
         share = _share(human, model, on) if share is None else share
         held = _of_documents(held, share)

@@ -262,3 +262,28 @@ def test_wrong_arguments(options, error, told):
     asked = {"measure": "rr", "qrels": {"q": {"a": 1}}} | options
     with pytest.raises(error, match=told):
         analysis.to_judge({"q": ["a", "b"]}, **asked)
+
+
+def test_several_systems_in_one_frame_are_told_of():
+    rows = {
+        "query_id": [1] * 4,
+        "doc_id": ["a", "b"] * 2,
+        "score": [1.0, 2.0, 2.0, 1.0],
+    }
+    runs = pl.DataFrame({"system": ["x", "x", "y", "y"], **rows})
+    labels = {1: {"a": 1}}
+    told = (
+        "column 'system': if it holds several systems, .* system=\"system\"; if not: "
+    )
+    with pytest.raises(pr.DataError, match=told) as caught:
+        analysis.to_judge(runs, "rr", qrels=labels)
+    assert caught.value.rule == "duplicate_doc"
+    with pytest.raises(pr.DataError, match=told):
+        pr.audit(runs, "rr", qrels=labels)
+    qrels = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})
+    with pytest.raises(pr.DataError, match=told):
+        pr.estimate(runs, "rr", qrels=qrels, model_qrels=qrels)
+    with pytest.raises(pr.DataError, match=r"^(?!a query has)"):
+        analysis.to_judge(runs.drop("system"), "rr", qrels=labels)
+    asked = analysis.to_judge(runs, "rr", qrels=labels, system="system")
+    assert asked["doc_id"].to_list() == ["b"]

@@ -155,6 +155,18 @@ def test_systems_and_few_queries(data):
     assert {found.schema[name] for name in ("queries", "judged")} == {pl.UInt32}
 
 
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_one_query_that_only_the_model_judged_tells_nothing(data, others):
+    run, _, model = data
+    queries = model["query_id"].unique(maintain_order=True)
+    many = queries.len() - others
+    human = model.filter(pl.col("query_id").is_in(queries.head(many).implode()))
+    row = pr.estimate(run, "rr", qrels=human, model_qrels=model).row(0, named=True)
+    assert (row["judged"], row["weight"] > 0) == (many, others == 2)
+    if others < 2:
+        assert (row["estimate"], row["se"]) == (row["human"], row["human_se"])
+
+
 def test_choices_and_columns_are_those_of_an_evaluation(data):
     run, human, model = data
     plain = pr.estimate(run, "ap", qrels=human, model_qrels=model, rel=2)

@@ -38,7 +38,12 @@ from polars_rank.uncertainty.audit.unknowns import (
     unknowns,
 )
 from polars_rank.uncertainty.bounds.bounds import bounds as bounds_of
-from polars_rank.uncertainty.bounds.several_runs import Runs, keys_of, stacked
+from polars_rank.uncertainty.bounds.several_runs import (
+    Runs,
+    keys_of,
+    stacked,
+    system_asked,
+)
 
 BASE = "base"
 DIGITS = 12  # of SAME
@@ -154,7 +159,8 @@ def audit(
         )
         for measured, changed, different in [*passes, *([shown] if known else [])]
     ]
-    tables = pl.collect_all(plans, engine="streaming")
+    with system_asked(frame, system):
+        tables = pl.collect_all(plans, engine="streaming")
     told = reasons(known, tables.pop(), tables) if known else {}
     values = _values(asked, found, tables, column)
     orders = [_order(part) for _, part in values.group_by("order", maintain_order=True)]

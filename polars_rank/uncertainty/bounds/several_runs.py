@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
 import polars as pl
 
 from polars_rank._engine.schema import require_columns
+from polars_rank.core.rules import DUPLICATE_DOC
+from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.objects.retrieved import is_list
 from polars_rank.io.same_columns import concatenated
@@ -37,6 +40,26 @@ def stacked(runs: Runs, system: str | None) -> tuple[pl.LazyFrame, str | None]:
     }
     _require_one_order(parts)
     return concatenated(parts, "diagonal_relaxed"), column
+
+
+@contextmanager
+def system_asked(frame: pl.LazyFrame, system: str | None) -> Iterator[None]:
+    """Ask for ``system=`` where documents come twice, perhaps once for each system."""
+    try:
+        yield
+    except DataError as error:
+        if system is not None or error.rule != DUPLICATE_DOC.name:
+            raise
+        if "system" not in frame.collect_schema():
+            raise
+        raise DataError(
+            "a query has a document more than once, and the run has a column 'system': "
+            'if it holds several systems, name that column with system="system"; if '
+            f"not: {error}",
+            rule=error.rule,
+            count=error.count,
+            examples=error.examples,
+        ) from None
 
 
 def apart(runs: Runs, system: str | None) -> tuple[dict[str, Any], str | None]:
