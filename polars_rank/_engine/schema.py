@@ -34,7 +34,7 @@ OTHER_WAYS = {  # what may be meant, if a column is not there
     ("query", "segments"): ", or rename the column of the segments to match the run's",
     ("system", "the runs"): ", or give runs by name: {'bm25': frame, 'dense': frame}",
     ("system", "the values"): "; a comparison needs two systems or more (of a table "
-    "with a column for each, from_wide in Python makes one)",
+    "with a column for each, from_wide in Python or --wide in a shell makes one)",
 }
 
 

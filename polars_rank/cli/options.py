@@ -184,6 +184,15 @@ class Systems(Input):
 
     example: Example = False
     queries: Queries = None
+    wide: Annotated[
+        str | None,
+        told(
+            "file",
+            "The FILE is a table of topics by systems, a column for each system, with "
+            "values of this measure.",
+            metavar="MEASURE",
+        ),
+    ] = None
 
 
 def evaluating(command: F) -> F:

@@ -36,6 +36,10 @@ def values_of(files: Sequence[str], data: Systems, options: Options) -> Values:
         files = data.only_example(files, systems_path())
     asked = Asked.of(data, options, data.queries, options.get("system", "system"))
     options |= {"query": data.query, "measures": asked.measures or None}
+    if data.wide is not None:
+        if asked.measures or len(files) != 1:
+            raise UsageError("--wide names the measure of one FILE, without --measure.")
+        return asked.of_table(files[0], data.wide)
     return asked.values(files)
 
 
@@ -91,6 +95,25 @@ class Asked:
         if self.queries is not None:
             found = self._joined(found, files[0], self.queries)
         return found, known
+
+    def of_table(self, file: str, measure: str) -> Values:
+        """Values of a table with a column for each system."""
+        table = self.data.open(file, "run")
+        known = [n for n in self.beside if n in table.collect_schema().names()]
+        beside = [] if self.queries is not None else known
+        keys = [*dict.fromkeys([*self.data.query, *beside])]
+        try:
+            values = polars_rank.from_wide(table, measure, query=keys)
+        except (TypeError, pl.exceptions.ColumnNotFoundError) as error:
+            msg = str(error).partition("; name the columns of systems")
+            way = "; name it with --by, or leave it out of the file" * bool(msg[1])
+            raise DataError(f"{file}: {msg[0]}{way}") from None
+        if self.system not in (None, "system"):
+            values = values.rename({"system": str(self.system)})
+        found, definition = self._read(file, values)
+        if self.queries is not None:
+            found = self._joined(found, file, self.queries)
+        return found, definition
 
     def _read(self, file: str, frame: pl.LazyFrame) -> Values:
         """Values that somebody wrote."""

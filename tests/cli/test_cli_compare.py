@@ -524,3 +524,35 @@ def test_power(files, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Paired t test at significance level 0.05"
     assert lines[3].split()[:3] == ["ap", "a", "b"]
+
+
+def test_a_table_of_topics_by_systems(tmp_path, capsys):
+    """As from_wide reads it; segments may be in it, or in a file of their own."""
+    lines = ["query_id,land,bm25,dense", "1,x,.1,.2", "2,y,.3,.2", "3,x,.4,.6"]
+    file, plain = tmp_path / "wide.csv", tmp_path / "plain.csv"
+    file.write_text("\n".join([*lines, "4,y,.4,.9\n"]))
+    table = pl.read_csv(file)
+    table.drop("land").write_csv(plain)
+    wanted = pr.compare(pr.from_wide(table.drop("land"), "ap")).pairs.to_dicts()
+    asked = ["--wide", "ap", "--format", "json"]
+    assert main(["compare", str(plain), *asked]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["difference"] for row in found["pairs"]] == [
+        pytest.approx(row["difference"]) for row in wanted
+    ]
+    shown = []
+    for way in ([str(file)], [str(plain), "--queries", str(file)]):
+        assert main(["compare", *way, *asked, "--by", "land"]) == 0
+        shown.append(json.loads(capsys.readouterr().out)["pairs"])
+    means = table.group_by("land").agg(pl.mean("bm25", "dense")).sort("land")
+    differences = means.select(pl.col("dense") - pl.col("bm25")).to_series()
+    for rows in shown:
+        assert [row["difference"] for row in rows] == pytest.approx([*differences])
+    for way, told in (
+        ([str(file), *asked], "wide.csv: column 'land' is String, but values of a"),
+        ([str(plain), str(file), *asked], "--wide names the measure of one FILE"),
+        ([str(plain), *asked, "-m", "rr"], "--wide names the measure of one FILE"),
+        ([str(plain)], "from_wide in Python or --wide in a shell makes one"),
+    ):
+        assert main(["compare", *way]) > 0
+        assert told in capsys.readouterr().err
