@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from loops import LOOPS
+from plain_reasons import drawn, reasons
 from polars.testing import assert_frame_equal
 from random_lists import labels_of, lists_of, random_qrels, random_run
 from slow import ENGINES, slow
@@ -731,3 +732,36 @@ def test_the_side_is_named_whose_judgments_are_wrong(wrong):
     old, new = (bad, good) if wrong == "before" else (good, bad)
     with pytest.raises(pr.DataError, match=f"^{wrong}: judgments: duplicate"):
         analysis.reasons(BEFORE, AFTER, "ndcg@3", qrels=new, qrels_before=old)
+
+
+# -- few queries, with everything at once
+
+
+@pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
+@pytest.mark.parametrize("seed", [*range(24), *(slow(i) for i in range(24, 100))])
+def test_all_parts_of_few_queries_are_those_of_loops(seed):
+    before, after, new, old, about = drawn(seed)
+    draw = random.Random(seed)
+    measure = draw.choice([*LOOPS])
+    old = new if draw.random() < 0.5 else old
+    now = draw.choice([None, "now"])
+    then = draw.choice([now, "then"])
+    wanted = reasons(measure, (before, after), (old, new), about, (then, now))
+    options = {} if old is new else {"qrels_before": old}
+    found = analysis.reasons(
+        before, after, measure, qrels=new, by="land", weight=now, weight_before=then,
+        segments=pl.DataFrame([{"query_id": q, **row} for q, row in about.items()]),
+        **options, **ZERO,
+    )  # fmt: skip
+    total = items(found.summary, "difference")["difference"]
+    for part in ("kind", "label", "effect", "segments"):
+        shown = items(found.summary, part)
+        told = {name: wanted[part].get(name, 0.0) for name in shown}
+        assert shown == pytest.approx(told, abs=1e-12), part
+        assert sum(shown.values()) == pytest.approx(total, abs=1e-12)
+        rest = {name: x for name, x in wanted[part].items() if name not in shown}
+        assert rest == pytest.approx(dict.fromkeys(rest, 0.0), abs=1e-12)
+    rows = found.documents.select("query_id", "doc_id", "kind", "contribution").rows()
+    shown = {(q, doc): (kind, added) for q, doc, kind, added in rows}
+    for key, (kind, added) in wanted["documents"].items():
+        assert shown[key] == (kind, pytest.approx(added, abs=1e-12)), key
