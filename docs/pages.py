@@ -1,7 +1,7 @@
 """The documentation that follows from the registry; ``docs/make.py`` writes it.
 
 One page per family of measures and their index, the tables of conventions and choices,
-and the README's table of ten measures. Everything between two marks such as
+the README's table of ten measures and the picture of a plan. Everything between two marks such as
 ``<!-- measures -->`` and ``<!-- /measures -->`` is generated; the rest is not touched.
 """
 
@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import polars as pl
@@ -29,6 +30,7 @@ CONVENTIONS = DOCS / "conventions.md"
 WORDS = DOCS / "words.md"
 MEASURES = DOCS / "measures"
 INDEX = MEASURES / "index.md"
+PLAN = run_path(str(DOCS / "plan.py"))
 
 TEN = ("ndcg", "ap", "rr", "precision", "recall", "f1", "accuracy", "err", "rbp", "auc")
 TITLES = {  # of the families; another family is called by the name of its file
@@ -86,7 +88,7 @@ def written() -> dict[Path, str]:
     """Every file that is generated, or has a generated part, and its text."""
     pages = {MEASURES / f"{name}.md": text for name, text in family_pages()}
     known = {README: readme(), CONVENTIONS: conventions(), INDEX: index()}
-    return known | {WORDS: words()} | pages
+    return known | {WORDS: words(), PLAN["PICTURE"]: PLAN["drawing"]()} | pages
 
 
 def readme() -> str:

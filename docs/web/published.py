@@ -26,6 +26,7 @@ BESIDES = {  # pages outside of docs/, and what they are on the site
 LINK = re.compile(r"(?<!`)(!?\[[^\]]*\]\()([^)\s]+)(\))")
 TABLE = "conventions.md#the-tools"
 FAMILY = re.compile(r"^measures/(\w+)\.md(?:#(\w+))?$")
+DRAWN = re.compile(r"^!\[[^\]]*\]\((\S+\.svg)\)$", re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 SECTIONS = {  # of docs/index.md, and the page of each
     "Guide": "guide/index",
@@ -88,7 +89,14 @@ def linked(text: str, file: Path, path: str) -> str:
             f"[{tool.name}]({TABLE})", f"[{tool.name}](tools/{name}.md)"
         )
     shown = text.replace("\n\n```\n", "\n```\n")  # a doctest ends with an empty line
+    shown = DRAWN.sub(lambda match: drawn(file.parent / match[1]), shown)
     return change_links(shown, lambda link: target(link, file, path))
+
+
+def drawn(picture: Path) -> str:
+    """A drawing within its page, whose colors it takes."""
+    svg = picture.read_text(encoding="utf-8").strip()
+    return f'<figure class="curve">{svg}</figure>'
 
 
 def target(link: str, file: Path, path: str) -> str:
