@@ -1,8 +1,9 @@
 """The documentation that follows from the registry; ``docs/make.py`` writes it.
 
 One page per family of measures and their index, the tables of conventions and choices,
-the README's table of ten measures and the picture of a plan. Everything between two marks such as
-``<!-- measures -->`` and ``<!-- /measures -->`` is generated; the rest is not touched.
+the README's table of ten measures and the picture of a plan. Everything between two
+marks such as ``<!-- measures -->`` and ``<!-- /measures -->`` is generated; the rest is
+not touched.
 """
 
 from __future__ import annotations

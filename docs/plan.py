@@ -48,7 +48,7 @@ def stages() -> list[str]:
 
 
 def drawing() -> str:
-    """The picture: boxes from top to bottom, and the frames that come in at the left."""
+    """The picture: boxes from top to bottom, and frames that come in at the left."""
     boxes = [(name, words, "", True) for name, words in BEFORE.items()]
     boxes += [(name, *STAGES[name], False) for name in stages()]
     high = TOP + STEP * (len(boxes) - 1) + HIGH + TOP
