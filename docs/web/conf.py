@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import docstrings
 import mathematics
 
 import polars_rank
+from polars_rank.conventions.tools import TOOLS
+from polars_rank.metrics import METRICS
 
 project = "polars_rank"
 author = "polars_rank developers"
@@ -62,8 +66,28 @@ html_sidebars = {"questions": []}  # no page lies below it
 html_context = {"default_mode": "auto"}
 
 
+def other_names() -> dict[str, list[str]]:
+    """Words by which a measure or a tool is known elsewhere, and its pages."""
+    names: dict[str, list[str]] = {}
+    for metric in METRICS.values():
+        for alias in metric.aliases:
+            names.setdefault(alias.lower(), []).append(f"measures/{metric.name}")
+    for name, tool in TOOLS.items():
+        for word in {name, *re.findall(r"\w+", tool.name.lower())}:
+            names.setdefault(word, []).append(f"tools/{name}")
+    return names
+
+
+def search(app: Any, pagename: str, *_: Any) -> None:
+    """The page of the search has an order of its own."""
+    if pagename == "search":
+        app.add_js_file(None, body=f"const NAMES = {json.dumps(other_names())};")
+        app.add_js_file("search.js")
+
+
 def setup(app: Any) -> None:
     """Formulas are MathML, which needs no script and no fonts."""
+    app.connect("html-page-context", search)
     app.connect("autodoc-process-docstring", docstrings.returns_in_words, priority=100)
     app.add_html_math_renderer(
         "mathml", (mathematics.inline, None), (mathematics.block, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -10,6 +12,43 @@ PAGES = (
     *("measures/ndcg", "measures/err", "tools/lightgbm", "conventions", "parity"),
     *("api/index", "api/polars_rank.compare", "search"),
 )
+ASKED = {  # what people type, and pages of which one is among the first three results
+    "trec_eval ties": ["questions.html#ties", "conventions.html"],
+    "ndcg lightgbm vs sklearn": [
+        "questions.html#why-is-my-ndcg-different",
+        "guide/coming-from.html#lightgbm",
+    ],
+    "map pytrec_eval": ["tools/trec_eval_9.html", "guide/coming-from.html#trec-eval"],
+    "recall above 1": ["questions.html#my-recall-is-above-1"],
+    "unjudged documents": [
+        "questions.html#how-do-i-ignore-unjudged",
+        "measures/unjudged",
+    ],
+    "bootstrap ndcg": ["questions.html#bootstrap-interval", "guide/compare.html"],
+    "mrr tie": ["measures/rr.html", "questions.html#ties"],
+    "graded map": ["questions.html#graded-map"],
+    "rbo implementation": ["measures/rbo.html"],
+    "interleaving polars": ["guide/clicks.html"],
+    "ips click": ["guide/clicks.html"],
+    "novelty recommender": ["guide/recommend.html", "api/polars_rank.recommend.html"],
+    "pandas ndcg": [
+        "questions.html#i-have-a-pandas-frame",
+        "guide/coming-from.html#pandas",
+    ],
+    "airflow": ["loops/airflow.html"],
+    "langchain retriever": ["questions.html#langchain"],
+    "spark map": [
+        "tools/spark.html",
+        "guide/spark.html",
+        "guide/coming-from.html#spark",
+    ],
+    "xgboost early stopping": ["loops/xgboost.html", "questions.html#early-stopping"],
+    "cold start users": ["questions.html#cold-start-users"],
+    "ndcg github action": ["loops/pytest-and-github.html"],
+    "explain query plan": ["guide/inside.html"],
+    "custom metric": ["questions.html#custom-metric", "guide/own-measures.html"],
+    "hit rate": ["measures/accuracy.html", "questions.html#what-is-hit-rate"],
+}
 LOOKS = [("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)]
 TWO = [LOOKS[0], LOOKS[3]]  # each scheme and each width once: many pages take long
 
@@ -42,6 +81,19 @@ def test_search_finds_ndcg(tab, site):
     tab.locator("#search-results ul.search li a", has_text="ndcg").first.click()
     tab.wait_for_selector("h1")
     assert "search.html" not in tab.url
+
+
+@pytest.mark.parametrize("tab", LOOKS[:1], indirect=True, ids=named)
+def test_search_finds_what_people_ask(tab, site):
+    wrong = {}
+    for phrase, wanted in ASKED.items():
+        tab.goto(f"{(site / 'search.html').as_uri()}?q={quote(phrase)}")
+        tab.wait_for_selector("#search-results ul.search li:nth-child(3) a")
+        links = tab.locator("#search-results ul.search li a")
+        found = [links.nth(i).get_attribute("href") for i in range(3)]
+        if not any(link.startswith(page) for link in found for page in wanted):
+            wrong[phrase] = found
+    assert not wrong
 
 
 def test_the_copy_button_copies_what_runs(tab, site):
