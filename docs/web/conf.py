@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import docstrings
 import mathematics
+import published
 
 import polars_rank
 from polars_rank.conventions.tools import TOOLS
@@ -78,6 +79,13 @@ def other_names() -> dict[str, list[str]]:
     return names
 
 
+def link_terms(
+    app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Docstrings lead to the glossary, once for each of its words."""
+    lines[:] = docstrings.with_terms("\n".join(lines), published.terms()).split("\n")
+
+
 def search(app: Any, pagename: str, *_: Any) -> None:
     """The page of the search has an order of its own."""
     if pagename == "search":
@@ -89,6 +97,7 @@ def setup(app: Any) -> None:
     """Formulas are MathML, which needs no script and no fonts."""
     app.connect("html-page-context", search)
     app.connect("autodoc-process-docstring", docstrings.returns_in_words, priority=100)
+    app.connect("autodoc-process-docstring", link_terms, priority=900)
     app.add_html_math_renderer(
         "mathml", (mathematics.inline, None), (mathematics.block, None)
     )

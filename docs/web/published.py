@@ -27,6 +27,8 @@ LINK = re.compile(r"(?<!`)(!?\[[^\]]*\]\()([^)\s]+)(\))")
 TABLE = "conventions.md#the-tools"
 FAMILY = re.compile(r"^measures/(\w+)\.md(?:#(\w+))?$")
 DRAWN = re.compile(r"^!\[[^\]]*\]\((\S+\.svg)\)$", re.MULTILINE)
+TABLE_START = "| word |"
+TERM = re.compile(r"^\| ([^-|][^|]*) \| (.*) \|$", re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 SECTIONS = {  # of docs/index.md, and the page of each
     "Guide": "guide/index",
@@ -50,6 +52,7 @@ def pages() -> dict[str, str]:
         path.stem for path in MEASURES.glob("*.md") if path.stem != "index"
     )
     found["measures/index.md"] += "\n" + toctree([f"families/{f}" for f in families])
+    found["glossary.md"] = glossary(found["glossary.md"])
     return found | sections(found)
 
 
@@ -158,6 +161,21 @@ def sections(found: Mapping[str, str]) -> dict[str, str]:
         entries = [relative(name, path).removesuffix(".md") for name in named]
         made[f"{path}.md"] = f"# {title}\n\n{moved}\n\n{toctree(entries)}"
     return made
+
+
+def glossary(text: str) -> str:
+    """The page of the field's words, each of which docstrings can name."""
+    entries = "\n\n".join(
+        "\n".join([*names.split(", "), f"  {meaning}"])
+        for names, meaning in TERM.findall(text)[1:]  # the first is the heading
+    )
+    return f"{text.partition(TABLE_START)[0]}```{{glossary}}\n{entries}\n```\n"
+
+
+def terms() -> list[str]:
+    """The words of the glossary."""
+    found = TERM.findall((DOCS / "glossary.md").read_text(encoding="utf-8"))[1:]
+    return [name for names, _ in found for name in names.split(", ")]
 
 
 def toctree(entries: list[str]) -> str:

@@ -92,6 +92,19 @@ def test_every_measure_has_a_page(pages, site):
     assert not [m for m in METRICS if site / "measures" / f"{m}.html" not in pages]
 
 
+def test_docstrings_lead_to_the_glossary(pages, site):
+    """The first mention of a word, and no other."""
+    leading = 0
+    for path, page in pages.items():
+        if path.parent.name != "api":
+            continue
+        found = [link for link in page.links if "glossary.html#term-" in link]
+        leading += bool(found)
+        one = len(set(found)) == len(found)
+        assert one or "#" in "".join(page.ids) or len(page.ids) > 40, path
+    assert leading > 60
+
+
 def test_links_lead_somewhere(pages, site):
     """Those within the site; others have the form of an address."""
     wrong = []

@@ -4,6 +4,7 @@
 // the heading that has most; what stands before a colon is its topic. NAMES are other names of measures and tools.
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search === "undefined") return;
+  if (Search.hasIndex()) Search._index.indexentries = {}; // the words of the glossary
   const TITLE = 3, HEADING = 2.5, TEXT = 1, SHARE = 0.75, FOUND = 30;
   const FIRST = [
     [/^(changelog|benchmarks|contributing|design|reliability|words|development\/|\w+\/index)/, 0.4],
