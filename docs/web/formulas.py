@@ -18,6 +18,7 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "c": (r"c_i", "1 if the document at rank $i$ is relevant, else 0"),
     "C": ("C", "pairs in the same order by score and by label"),
     "D": ("D", "pairs in opposite orders by score and by label"),
+    "E": ("E", "pairs that are tied by score or by label, but not by both"),
     "disc": (
         r"d(i)",
         r"discount of rank $i$: $\log_2(i + 1)$ unless chosen otherwise",
@@ -36,12 +37,16 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "h": (r"h_i", r"relevant documents among the first $i$: $c_1 + \dots + c_i$"),
     "i1": (r"i_{sj}", "rank of the $j$-th relevant document of subtopic $s$"),
     "k": ("k", "cutoff; without one, the number of retrieved documents"),
+    "k+": ("k", "cutoff; without one, no document is too far down"),
+    "k-": ("k", "cutoff; without one, $n - h_n$"),
     "K": ("K", "depth: the parameter depth"),
     "l": (r"\ell_i", "label at rank $i$"),
     "last": ("f'", "rank of the last relevant document"),
     "L": ("L", "the first $k$ documents by score"),
-    "L'": ("L'", "the first $k$ documents by label"),
+    "L'": ("L'", "the first $k$ documents by label, equal ones by rank"),
     "n": ("n", "number of documents in the list"),
+    "n'": ("n", "number of documents that have a score and a label"),
+    "n12": ("n_1, n_2", "pairs that are tied by score, and by label"),
     "N": ("N", "number of documents that were judged not relevant"),
     "p": ("p", "persistence: probability of going on to the next rank"),
     "P": ("P", "precision"),
@@ -79,18 +84,27 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "V": ("V", "the first $k$ items of all lists that have items"),
     "table": (
         r"T_+, F_+, F_-, T_-",
-        "documents that are relevant and in the first $k$, not relevant and in it, "
-        "relevant and not in it, neither",
+        "judged documents that are relevant and in the first $k$, not relevant and in "
+        "it, relevant and not in it, neither",
+    ),
+    "table'": (
+        r"T_+, F_+, F_-, T_-",
+        "documents that are relevant and retrieved, not relevant (or unjudged) and "
+        "retrieved, relevant and not retrieved, neither",
     ),
     "T": ("T", "gain that the user aims for"),
     "u": (r"u_i", "1 if the document at rank $i$ is unjudged, else 0"),
     "v": (r"v_i", "1 if the document at rank $i$ is judged, else 0"),
+    "w'": (
+        "w_a",
+        "1 / place of the document by score; by label; the mean of both values",
+    ),
     "w": (r"W_i", "weight of rank $i$: how likely the user gets there"),
     "X": (r"X_d", "documents that the first $d$ of both rankings have in common"),
 }
 USER = r"\frac{\sum_i W_i g_i}{\sum_i W_i}, \qquad "
 GREEDY = r"value of the greedy ideal order"
-TAU = "C D n"
+TAU = "C D n' n12"
 PAIR = r"\frac{1}{|P|} \sum_{(a, b) \in P} "
 
 FORMULAS = {  # TeX, and the symbols in it
@@ -99,20 +113,22 @@ FORMULAS = {  # TeX, and the symbols in it
     "dcg": (r"\sum_{i=1}^{k} \frac{g_i}{d(i)}", "g disc k"),
     "ndcg": (
         r"\frac{\sum_{i=1}^{k} g_i / d(i)}{\sum_{i=1}^{k} g^*_i / d(i)}",
-        "g g* disc k",
+        "g g* disc k+",
     ),
     "average_ndcg": (
-        r"\frac{1}{R} \sum_{i \,:\, g_i > 0} \mathrm{ndcg@}i",
-        "g R",
+        r"\frac{1}{R} \left( \sum_{i \,:\, g_i > 0} \mathrm{ndcg@}i"
+        r" + (R - h_n) \, \mathrm{ndcg} \right)",
+        "g h n R",
     ),
     "r_ndcg": (
         r"\frac{1}{m} \sum_{j=1}^{m} \mathrm{ndcg@}i_j, \qquad"
-        r" g^*_{i_j} > g^*_{i_j + 1}",
-        "g*",
+        r" g^*_{i_j} > g^*_{i_j + 1} \text{ or } i_j = n > R + 1",
+        "g* n R",
     ),
     "g_measure": (
-        r"\frac{1}{\sum_i g^*_i} \sum_i \frac{g_i}{\log_2(2 + G^*_i - G_i)}",
-        "g g* G G*",
+        r"\frac{1}{\sum_i g^*_i} \sum_i"
+        r" \frac{g_i}{\log_2(2 + G^*_i + \max(0, i - R) - G_i)}",
+        "g g* G G* R",
     ),
     "binary_g_measure": (
         r"\frac{1}{R} \sum_{i=1}^{n} \frac{c_i}{\log_2(2 + i - h_i)}",
@@ -142,7 +158,7 @@ FORMULAS = {  # TeX, and the symbols in it
     # blended
     "q_measure": (
         r"\frac{1}{\min(k, R)} \sum_{i=1}^{k} c_i B_i",
-        "BR c h G G* b k R",
+        "BR c h G G* b k+ R",
     ),
     "ncu_gu": (
         r"\frac{\sum_i c_i \, \mathrm{stop}_i \, B_i}{\sum_{j=1}^{R} \mathrm{stop}_j}",
@@ -203,7 +219,7 @@ FORMULAS = {  # TeX, and the symbols in it
     "nerr": (
         r"\frac{\sum_{i=1}^{k} \frac{q_i}{i} \prod_{j < i} (1 - q_j)}"
         r"{\sum_{i=1}^{k} \frac{q^*_i}{i} \prod_{j < i} (1 - q^*_j)}",
-        "q k",
+        "q k+",
     ),
     "pfound": (
         r"\sum_{i=1}^{k} \mathrm{decay}^{\, i - 1} q_i \prod_{j < i} (1 - q_j), \qquad"
@@ -228,22 +244,26 @@ FORMULAS = {  # TeX, and the symbols in it
     "mean_label": (r"\frac{\sum_{i=1}^{k} v_i \, \ell_i}{\sum_{i=1}^{k} v_i}", "v l k"),
     "arp": (r"\frac{\sum_i g_i \, i}{\sum_i g_i}", "g"),
     # correlation
-    "kendall_distance": (r"\frac{D}{n (n - 1) / 2}", "D n"),
+    "kendall_distance": (
+        r"\frac{D + \mathrm{penalty} \, E}{n (n - 1) / 2}",
+        "D E n'",
+    ),
     "kendall_tau": (
         r"\frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}, \qquad n_0 = \frac{n(n - 1)}{2}",
         TAU,
     ),
     "tau_ap": (
         r"\frac{2}{n - 1} \sum_{i=2}^{n} \frac{C(i)}{i - 1} - 1, \qquad"
-        r" C(i) = |\{ j < i : \ell_j > \ell_i \}|",
-        "l n",
+        r" C(i) = \sum_{j < i} \left( [\ell_j > \ell_i]"
+        r" + \tfrac{1}{2} [\ell_j = \ell_i] \right)",
+        "l n'",
     ),
     "weighted_tau": (
         r"\frac{\sum_{(a, b)} (w_a + w_b) \, \mathrm{sgn}(s_a - s_b) \,"
         r" \mathrm{sgn}(\ell_a - \ell_b)}"
         r"{\sqrt{\sum_{(a, b)} (w_a + w_b) \, \mathrm{sgn}^2(s_a - s_b)}"
         r" \sqrt{\sum_{(a, b)} (w_a + w_b) \, \mathrm{sgn}^2(\ell_a - \ell_b)}}",
-        "ab s l",
+        "ab w' s l",
     ),
     "spearman": (
         r"\frac{\sum_i (r_i - \bar r)(t_i - \bar t)}"
@@ -265,7 +285,7 @@ FORMULAS = {  # TeX, and the symbols in it
     "utility": (
         r"\mathrm{tp} \, T_+ + \mathrm{fp} \, F_+ + \mathrm{fn} \, F_-"
         r" + \mathrm{tn} \, T_-",
-        "table",
+        "table'",
     ),
     # incomplete
     "bpref": (
@@ -305,8 +325,8 @@ FORMULAS = {  # TeX, and the symbols in it
         r"\frac{\sum_d p^{d - 1} X_d / d}{\sum_d p^{d - 1} X^*_d / d}",
         "X p",
     ),
-    "overlap": (r"\frac{|L \cap L'|}{k}", "L L' k"),
-    "jaccard": (r"\frac{|L \cap L'|}{|L \cup L'|}", "L L'"),
+    "overlap": (r"\frac{|L \cap L'|}{\max(|L|, |L'|)}", "L L' k"),
+    "jaccard": (r"\frac{|L \cap L'|}{|L \cup L'|}", "L L' k"),
     # pairs
     "auc": (
         PAIR + r"\left( [s_a > s_b] + \tfrac{1}{2} [s_a = s_b] \right), \qquad"
@@ -319,7 +339,7 @@ FORMULAS = {  # TeX, and the symbols in it
     ),
     "partial_auc": (
         r"\frac{1}{k R} \sum_{i=1}^{n} c_i \max(0, k - (i - h_i))",
-        "c h k n R",
+        "c h k- n R",
     ),
     "pair_accuracy": (
         PAIR + r"\left( [s_a > s_b] + \mathrm{tied\_score} \, [s_a = s_b] \right),"
@@ -335,13 +355,13 @@ FORMULAS = {  # TeX, and the symbols in it
         "ab s c",
     ),
     "lrap": (
-        r"\frac{1}{R} \sum_{i=1}^{n} c_i \, \frac{|\{ j : c_j = 1, s_j \ge s_i \}|}"
-        r"{|\{ j : s_j \ge s_i \}|}",
-        "c s n R",
+        r"\frac{1}{h_n} \sum_{i=1}^{n} c_i \, \frac{|\{ j : c_j = 1, s_j \ge s_i \}|}"
+        r"{|\{ j : v_j = 1, s_j \ge s_i \}|}",
+        "c v h s n",
     ),
     "coverage_error": (
-        r"|\{ j : s_j \ge \min_{i \,:\, c_i = 1} s_i \}|",
-        "c s",
+        r"|\{ j : v_j = 1, s_j \ge \min_{i \,:\, c_i = 1} s_i \}|",
+        "c v s",
     ),
     # persistence
     "rbp": (r"(1 - p) \sum_{i=1}^{k} p^{i - 1} \frac{g_i}{\mathrm{scale}}", "g p k"),
@@ -352,12 +372,14 @@ FORMULAS = {  # TeX, and the symbols in it
     # levels of recall
     "r_precision": (r"\frac{h_R}{R}", "h R"),
     "interpolated_precision": (
-        r"\max \left\{ \frac{h_i}{i} : h_i \ge \mathrm{recall} \cdot R \right\}",
+        r"\max \left\{ \frac{h_i}{i} : h_i \ge \mathrm{round}(\mathrm{recall} \cdot R)"
+        r" \right\}",
         "h R",
     ),
     "eleven_point_ap": (
         r"\frac{1}{11} \sum_{j=0}^{10} \max"
-        r" \left\{ \frac{h_i}{i} : h_i \ge \tfrac{j}{10} R \right\}",
+        r" \left\{ \frac{h_i}{i} : h_i \ge \mathrm{round}(\tfrac{j}{10} R)"
+        r" \right\}",
         "h R",
     ),
     # subtopics
