@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import pages
-from web import pictures, published, sample
+from web import pictures, published, sample, sources
 from web.formulas import FORMULAS, SYMBOLS
 
 from polars_rank.conventions.choices import CHOICES, sentence
@@ -58,7 +58,11 @@ def page(metric: Metric) -> Iterator[str]:
     yield from formula(name)
     if table:
         yield f"## Parameters\n\n| parameter |{below}".strip()
-    shown = [fact for fact in facts.strip().splitlines() if COMPARED not in fact]
+    shown = [
+        sources.linked(fact)
+        for fact in facts.strip().splitlines()
+        if COMPARED not in fact
+    ]
     yield "## Facts\n\n" + "\n".join([bounds(metric), *shown])
     yield from example(metric)
     if metric.vocabulary == "ranking":

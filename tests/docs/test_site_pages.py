@@ -24,7 +24,7 @@ IDEAL = [3, 2, 1, 1]  # f, of grade 1, was not retrieved
 def web():
     """The modules that write the pages."""
     sys.path.insert(0, str(DOCS))
-    names = ("formulas", "measures", "sample", "tools")
+    names = ("formulas", "measures", "sample", "sources", "tools")
     yield {name: importlib.import_module(f"web.{name}") for name in names}
     sys.path.remove(str(DOCS))
 
@@ -86,6 +86,15 @@ def test_every_page_has_its_parts(web):
         assert SESSION.search(text), name
     drawn = [name for name in METRICS if "<svg" in written[f"measures/{name}.md"]]
     assert {"ndcg", "ap", "rr", "err", "rbp", "auc"} <= set(drawn)
+
+
+def test_every_identifier_is_that_of_a_paper_which_a_measure_names(web):
+    texts = [" ".join(m.doc.split()) for m in METRICS.values()]
+    for paper, doi in web["sources"].DOIS.items():
+        assert re.fullmatch(r"10\.\d{4}/\S+", doi), doi
+        assert any(paper in text for text in texts), paper
+        fact = web["sources"].linked(f"- **Source:** {paper}, eq. 3.")
+        assert fact == f"- **Source:** [{paper}](https://doi.org/{doi}), eq. 3."
 
 
 @pytest.mark.slow
