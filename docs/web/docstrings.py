@@ -13,9 +13,9 @@ NO_PROSE = re.compile(  # code, links, names of parameters, examples, directives
     r"|^ *>>>.*?(?=\n *\n|\Z)|^ *\.\. [^\n]*$|^ *:[\w ]+:[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-PLAIN = {  # words of every sentence here, and single letters
+PLAIN = {  # words of every sentence, single letters; in comparisons queries are tied
     *("document", "query", "rank", "score", "relevant", "label", "grade", "run"),
-    *("measure", "weight", "k", "n", "R"),
+    *("measure", "weight", "tie", "k", "n", "R"),
 }
 
 
