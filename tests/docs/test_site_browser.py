@@ -47,6 +47,21 @@ ASKED = {  # what people type, and pages of which one is among the first three r
     "ndcg github action": ["loops/pytest-and-github.html"],
     "explain query plan": ["guide/inside.html"],
     "custom metric": ["questions.html#custom-metric", "guide/own-measures.html"],
+    "ndcg per country": ["questions.html#segments", "guide/segments"],
+    "fail ci when ranker is worse": [
+        "questions.html#ci-gate",
+        "guide/pull-request-gate",
+    ],
+    "exclude items seen in training": ["questions.html#items-seen-in-training"],
+    "implicit feedback": ["questions.html#implicit-feedback"],
+    "trec_eval -q per query values": ["questions.html#values-per-query"],
+    "relevance level 2": ["questions.html#relevance-level"],
+    "pool bias new system": ["questions.html#pool-bias", "guide/judgments.html"],
+    "kendall tau system rankings": [
+        "questions.html#kendall",
+        "measures/kendall_tau.html",
+    ],
+    "install": ["guide/first-steps.html#install"],
     "hit rate": ["measures/accuracy.html", "questions.html#what-is-hit-rate"],
 }
 LOOKS = [("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)]

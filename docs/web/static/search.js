@@ -56,8 +56,8 @@ document.addEventListener("DOMContentLoaded", () => {
       const score =
         worth(index.docnames[file]) *
         ((main ? TITLE : HEADING) * share * sum(has) + TEXT * sum(other));
-      if (score > (best.get(file)?.score ?? 0))
-        best.set(file, { title, id: main ? null : id, score });
+      const id_ = main || !hits ? null : id; // no heading has a word: the page itself
+      if (score > (best.get(file)?.score ?? 0)) best.set(file, { title, id: id_, score });
     }
     for (const stem of excluded) for (const file of own(index.terms, stem)) best.delete(file);
     return [...best]
