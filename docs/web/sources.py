@@ -1,4 +1,4 @@
-"""Identifiers of papers, each found beside the paper's title on a public page.
+"""Identifiers of papers, each found on a public page that names the paper.
 
 A source that is not here has none, or none that could be looked up.
 """

@@ -1,7 +1,7 @@
-"""The formulas of the site, read by a second reader: plain Python from the TeX alone.
+"""The formulas of the site, read once more: plain Python that follows the TeX.
 
 Each function below follows the TeX of ``docs/web/formulas.py`` and the words of its
-symbols, not the docstrings and not the library. Where a formula divides by 0 or takes
+symbols. Where a formula divides by 0 or takes
 the least of nothing, the page names the undefined case, and nothing is compared.
 """
 
