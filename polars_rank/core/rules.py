@@ -183,6 +183,11 @@ UNKNOWN_ITEM = Rule(
     "unknown_item",
     "recommended items are not in items=; add them to it, or drop them from the lists",
 )
+ITEM_WITHOUT_HISTORY = Rule(
+    "item_without_history",
+    "recommended items are not in history=, whose items are the catalog where there is "
+    "no items=; give the whole catalog with items=",
+)
 NULL_FEATURE = Rule(
     "null_feature",
     "the feature of a recommended item is null; fill it, e.g. with a category of its "

@@ -271,6 +271,19 @@ def test_bad_rows_are_named(change, rule):
         pr.evaluate(run, ["novelty@3", "ild@6"], **given)
 
 
+@pytest.mark.parametrize("measure", ["coverage@3", "gini@3", "serendipity@3"])
+def test_no_list_has_more_than_the_catalog(measure):
+    """Else the coverage of a catalog that is the history's could be above 1."""
+    shop = Shop(7)
+    run = shop.run.with_columns(label=0)
+    frames = {"history": shop.history.filter(pl.col("item") < 3), **COLUMNS}
+    with pytest.raises(DataError, match="not in history=, whose items are the catalog"):
+        pr.evaluate(run, measure, **frames)
+    assert pr.evaluate(run, "entropy@3", **frames).item(0, 1) > 0
+    with pytest.warns(pr.DataWarning, match="not in history="):
+        pr.evaluate(run, measure, check="warn", **frames)
+
+
 @pytest.mark.parametrize(
     ("measure", "given", "told"),
     [

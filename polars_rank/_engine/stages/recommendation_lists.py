@@ -35,6 +35,7 @@ from polars_rank.core.rules import (
     DUPLICATE_DOC,
     DUPLICATE_ITEM,
     EMPTY_HISTORY,
+    ITEM_WITHOUT_HISTORY,
     NULL_FEATURE,
     NULL_INTERACTION,
     NULL_ITEM,
@@ -223,6 +224,10 @@ def _rules(
     # those without a judgment, which a list of items has, too.
     rules = [(DUPLICATE_DOC, doc.len() - doc.n_unique())]
     if request.items is None:
+        if "item_count" in ranking.words:  # then the catalog is what the history has
+            ranking.about("interactions")
+            cold = listed & pl.col("interactions").is_null()
+            rules.append((ITEM_WITHOUT_HISTORY, cold.sum()))
         return rules
     known = pl.col(KNOWN).is_not_null()
     rules.append((UNKNOWN_ITEM, (listed & ~known).sum()))
