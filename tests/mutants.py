@@ -1442,6 +1442,62 @@ MUTANTS = (
         "bottom = (x + 1) * (others - better)",
         "rank_estimators",
     ),
+    Mutant(
+        "interactions above an item are those of equal items",
+        "_engine/stages/items.py",
+        'first = pl.col("interactions_above").min().over("interactions")',
+        'first = pl.col("interactions_above").max().over("interactions")',
+        "recommendations",
+    ),
+    Mutant(
+        "an interaction is a user",
+        "_engine/stages/items.py",
+        'users=pl.col("new").sum())',
+        "users=pl.len())",
+        "recommendations:any_width",
+    ),
+    Mutant(
+        "copies of unjudged items stay in a list",
+        "_engine/stages/recommendation_lists.py",
+        "rules = [(DUPLICATE_DOC, doc.len() - doc.n_unique())]",
+        "rules = []",
+        "recommendations:copies",
+    ),
+    Mutant(
+        "a plan without checks loses the labels of a list",
+        "_engine/stages/sum.py",
+        '*(["doc"] if key.qrels is None else []), "rank", "label"]',
+        '*(["doc"] if key.qrels is None else [])]',
+        "recommendations:without_checks",
+    ),
+    Mutant(
+        "a group that the list lacks costs nothing",
+        "metrics/recommendation.py",
+        "divergence = (listed + 1.0 - there) / 2.0",
+        "divergence = listed / 2.0",
+        "recommendations",
+    ),
+    Mutant(
+        "a category that the list lacks costs nothing",
+        "metrics/recommendation.py",
+        "found = diverging + (1.0 - listed).clip(0.0) * -log(alpha)",
+        "found = diverging",
+        "recommendations",
+    ),
+    Mutant(
+        "parts of two histories add up",
+        "parts/about_items.py",
+        "if text != first[1]:",
+        "if not text:",
+        "items_of_parts",
+    ),
+    Mutant(
+        "lists of all lengths count alike for personalization",
+        "core/recommended_items.py",
+        "times / length.cast(pl.Float64).sqrt()",
+        "times",
+        "recommendations:catalog",
+    ),
 )
 
 

@@ -115,7 +115,7 @@ def split_measure(
         )
         raise ValueError(msg)
     name, inside = match["name"], match["inside"] or ""
-    return name, list(_arguments(inside, text, alone(name))), match["k"]
+    return name, list(_arguments(inside, text, lambda: alone(name))), match["k"]
 
 
 def _require_short(text: str) -> None:
@@ -159,7 +159,9 @@ def _number(digits: str, text: str) -> float:
     return float(digits)
 
 
-def _arguments(inside: str, text: str, alone: str | None) -> Iterable[tuple[str, Any]]:
+def _arguments(
+    inside: str, text: str, alone: Callable[[], str | None]
+) -> Iterable[tuple[str, Any]]:
     for part in re.split(r",(?![^{]*\})", inside):
         if not part.strip():
             if inside.strip():
@@ -167,8 +169,8 @@ def _arguments(inside: str, text: str, alone: str | None) -> Iterable[tuple[str,
                 raise ValueError(msg)
             continue
         name, equals, value = part.partition("=")
-        if not equals and alone:
-            name, value = alone, part
+        if not equals and part.strip() and (own := alone()):
+            name, value = own, part
         if not value.strip():
             msg = (
                 f"write parameter=value, not {part.strip()!r}, in the measure {text!r}"
