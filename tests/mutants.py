@@ -1452,8 +1452,8 @@ MUTANTS = (
     Mutant(
         "an interaction is a user",
         "_engine/stages/items.py",
-        'users=pl.col("new").sum())',
-        "users=pl.len())",
+        'pl.col("new").sum()',
+        "pl.len()",
         "recommendations:any_width",
     ),
     Mutant(
