@@ -1457,13 +1457,6 @@ MUTANTS = (
         "recommendations:any_width",
     ),
     Mutant(
-        "copies of unjudged items stay in a list",
-        "_engine/stages/recommendation_lists.py",
-        "rules = [(DUPLICATE_DOC, doc.len() - doc.n_unique())]",
-        "rules = []",
-        "recommendations:copies",
-    ),
-    Mutant(
         "a plan without checks loses the labels of a list",
         "_engine/stages/sum.py",
         '*(["doc"] if key.qrels is None else []), "rank", "label"]',
