@@ -44,7 +44,11 @@ def coverage(c: Catalog, *, k: Cutoff = None) -> pl.Expr:
     return ratio(c.recommended_count, c.item_count)
 
 
-@metric(needs_relevant=False, aliases={"gini_index": {}, "GiniIndex": {}})
+@metric(
+    needs_relevant=False,
+    better="lower",
+    aliases={"gini_index": {}, "GiniIndex": {}},
+)
 def gini(c: Catalog, *, k: Cutoff = None, over: Over = "catalog") -> pl.Expr:
     """Gini index of the items: 0 if all are recommended equally often, 1 if one is.
 

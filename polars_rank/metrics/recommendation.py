@@ -103,7 +103,12 @@ def surprisal(r: Recommendations, *, k: FiniteCutoff = 10) -> pl.Expr:
     return divide(ratio(bits, most), k)
 
 
-@metric(needs_relevant=False, bounds=POSITIVE, aliases={"AvgRecPopularity": {}})
+@metric(
+    needs_relevant=False,
+    bounds=POSITIVE,
+    better="lower",
+    aliases={"AvgRecPopularity": {}},
+)
 def mean_popularity(
     r: Recommendations,
     *,
@@ -113,6 +118,8 @@ def mean_popularity(
     ] = False,
 ) -> pl.Expr:
     """Mean number of interactions that the history has with the first k items.
+
+    The lower, the less is recommended because it is popular.
 
     ``mean over the items of their interactions``; 0 for an item that it lacks. With
     ``normalize``, divided by the number of all interactions.
@@ -284,7 +291,7 @@ Alpha: TypeAlias = Annotated[
 ]
 
 
-@metric(needs_relevant=False, bounds=POSITIVE)
+@metric(needs_relevant=False, bounds=POSITIVE, better="lower")
 def miscalibration(
     r: Recommendations,
     *,

@@ -299,7 +299,7 @@ def test_missing_frames_are_named(measure, given, told):
 
 
 def test_copies_of_unjudged_items_are_found():
-    """No measure of relevance would see them, but a list that has them is no list."""
+    """They are counted where rows are ranked, whether or not a label matters."""
     shop = Shop(9)
     judged = {*shop.qrels.select("user", "item").iter_rows()}
     rows = shop.run.sort("user", "item").filter(pl.col("user") > 1).rows()
@@ -351,3 +351,10 @@ def test_other_misuse_is_refused():
         pr.bounds(run, "novelty@3", query="user", doc="item")
     with pytest.raises(AttributeError, match="what is known about the items of a list"):
         _ = pl.col("label").rank_eval.novelty
+
+
+def test_which_way_is_better():
+    """Lists that are popular, miscalibrated or alike are worse in a comparison."""
+    of_lists = {name for name, m in LIST_METRICS.items() if m.better == "lower"}
+    assert of_lists == {"mean_popularity", "miscalibration"}
+    assert {n for n, m in CATALOG_METRICS.items() if m.better == "lower"} == {"gini"}

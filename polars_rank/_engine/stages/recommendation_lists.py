@@ -32,7 +32,6 @@ from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.recommendations import Recommendations
 from polars_rank.core.registry import value
 from polars_rank.core.rules import (
-    DUPLICATE_DOC,
     DUPLICATE_ITEM,
     EMPTY_HISTORY,
     ITEM_WITHOUT_HISTORY,
@@ -219,10 +218,8 @@ def _rules(
     request: Request, ranking: RecordingRecommendations
 ) -> list[tuple[Rule, pl.Expr]]:
     """Return the rules for the items of a list, each with how often it is broken."""
-    listed, doc = pl.col("doc").is_not_null(), pl.col("doc").drop_nulls()
-    # Copies whose label matters are counted by the checks of every evaluation, but not
-    # those without a judgment, which a list of items has, too.
-    rules = [(DUPLICATE_DOC, doc.len() - doc.n_unique())]
+    listed = pl.col("doc").is_not_null()
+    rules = []
     if request.items is None:
         if "item_count" in ranking.words:  # then the catalog is what the history has
             ranking.about("interactions")
