@@ -59,6 +59,7 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "I": ("I", "number of items in the catalog"),
     "Lk": ("L", "the first $k$ items of the user's list"),
     "m": ("m(i)", "number of interactions with item $i$, of the history"),
+    "m1": ("m(i)", "number of interactions with item $i$, at least 1"),
     "M": ("M", "number of interactions of the history"),
     "p(j)": (
         r"p_{(j)}",
@@ -80,6 +81,7 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     ),
     "tail": ("T", "the long tail: items beyond the most popular ones"),
     "users": ("u(i)", "number of users who interacted with item $i$, at least 1"),
+    "users0": ("u(i)", "number of users who interacted with item $i$"),
     "U": ("U", "number of users of the history"),
     "V": ("V", "the first $k$ items of all lists that have items"),
     "table": (
@@ -433,12 +435,12 @@ FORMULAS = {  # TeX, and the symbols in it
     "epc": (
         r"\frac{\sum_{i \in L} c(i) \, (1 - u(i) / U) / \log_2(r(i) + 1)}"
         r"{\sum_{i \in L} 1 / \log_2(r(i) + 1)}",
-        "Lk reli users U ranki",
+        "Lk reli users0 U ranki",
     ),
     "efd": (
         r"\frac{\sum_{i \in L} -c(i) \log_2(m(i) / M) / \log_2(r(i) + 1)}"
         r"{\sum_{i \in L} 1 / \log_2(r(i) + 1)}",
-        "Lk reli m M ranki",
+        "Lk reli m1 M ranki",
     ),
     "serendipity": (
         r"\frac{1}{|L|} \sum_{i \in L} c(i) \max\left(\frac{q(i) - r(i)}{I}, 0\right)",

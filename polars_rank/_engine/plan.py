@@ -252,6 +252,7 @@ def _stages(request: Request) -> str:
         *([] if columns["subtopic"] is None else ["sum by subtopic"]),
         "sum by query",
         *([] if request.queries is None else ["keep the queries asked for"]),
+        *(["join items and sum lists"] if request.list_depth else []),
         *([] if request.segments is None else ["join segments"]),
         *([] if request.check == "off" else ["check"]),
         STAGES.get(request.result, request.result),

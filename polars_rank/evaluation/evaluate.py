@@ -108,8 +108,8 @@ def per_query(
         For measures of recommenders, such as ``"novelty@10"``: the interactions that
         the users had before, one row each with ``query`` (the user) and ``doc`` (the
         item); and the catalog, one row per item, with the columns that measures name:
-        ``"ild(feature=genre)@10"``. Without ``items``, the catalog are the items of the
-        history. Both are held in memory as far as measures need them.
+        ``"ild(feature=genre)@10"``. Without ``items``, the catalog is what the history
+        has. Both are held in memory as far as measures need them.
     keep
         Columns to carry along, taken from ``segments``, ``queries``, ``frame`` or
         ``qrels``, where they must be constant within a query.

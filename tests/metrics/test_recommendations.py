@@ -358,3 +358,10 @@ def test_which_way_is_better():
     of_lists = {name for name, m in LIST_METRICS.items() if m.better == "lower"}
     assert of_lists == {"mean_popularity", "miscalibration"}
     assert {n for n, m in CATALOG_METRICS.items() if m.better == "lower"} == {"gini"}
+
+
+def test_explain_tells_of_lists():
+    shop = Shop(12)
+    run = shop.run.with_columns(label=0).lazy()
+    plan = pr.evaluate(run, "novelty@3", **shop.frames)
+    assert "sum by query -> join items and sum lists -> check" in plan.explain()
