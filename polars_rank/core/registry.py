@@ -331,6 +331,9 @@ def _value(
 # -- arguments are checked once, where the expression is built
 
 
+ALIKE = 0.6  # likeness of a name that may be meant
+
+
 def similar(word: str, names: Iterable[str], *, n: int = 3) -> list[str]:
     """Return names that resemble a misspelled word, best first.
 
@@ -346,8 +349,12 @@ def similar(word: str, names: Iterable[str], *, n: int = 3) -> list[str]:
         turned = len(word) > 2 and sorted(name) == letters
         own = name.split("_")
         same = 0.7 + 0.1 * len(own) if len(parts) > 1 and _all_in(own, parts) else 0.0
-        found[name] = 1.0 if turned else max(matcher.ratio(), same)
-    near = [name for name, likeness in found.items() if likeness >= 0.6]
+        # Upper bounds of the ratio, which is dear: most names fail one of them.
+        bounds = (matcher.real_quick_ratio, matcher.quick_ratio)
+        may_be = all(bound() >= ALIKE for bound in bounds)
+        likeness = matcher.ratio() if may_be and not turned else 0.0
+        found[name] = 1.0 if turned else max(likeness, same)
+    near = [name for name, likeness in found.items() if likeness >= ALIKE]
     return sorted(near, key=lambda name: -found[name])[:n]
 
 
