@@ -7,7 +7,7 @@ import os
 import polars as pl
 import pytest
 
-from polars_rank._engine.spill.budget import Budget, RowGroups, Size
+from polars_rank._engine.spill.budget import Budget, RowGroups, Size, sample_of
 from polars_rank._engine.spill.morsels import (
     NAMES,
     Ahead,
@@ -112,3 +112,20 @@ def test_lines_longer_than_a_chunk_are_read_whole(tmp_path, format):
         read = getattr(pl, f"scan_{format}")(path).collect(engine="streaming")
     # An empty field of CSV is null.
     assert read.with_columns(pl.col("text").fill_null("")).equals(frame)
+
+
+def test_little_is_read_ahead_of_the_first_rows_already(tmp_path):
+    path, seen = tmp_path / "log.csv", []
+    pl.DataFrame({"query_id": ["a", "b"], "score": [1.0, 2.0]}).write_csv(path)
+
+    def look(column: pl.Series) -> pl.Series:
+        seen.append([int(os.environ[name]) for name in (GROUPS[1], CHUNKS[0])])
+        return column
+
+    log = pl.scan_csv(path).with_columns(
+        pl.col("query_id").map_batches(look, pl.String, is_elementwise=True)
+    )
+    assert sample_of(log).rows == 2
+    assert seen
+    assert all(ahead == 1 and chunk <= MB for ahead, chunk in seen)
+    assert not {*GROUPS, *CHUNKS} & os.environ.keys()

@@ -17,6 +17,7 @@ from polars_rank._engine.spill.morsels import (
     ROWS_PER_MORSEL,
     Ahead,
     morsels_in_flight,
+    reading,
 )
 from polars_rank.core.source import is_rereadable
 
@@ -38,6 +39,8 @@ FOOTERS = 100  # files that are looked at
 SAMPLE = 10_000  # rows
 LEAST_ROWS_PER_MORSEL, LEAST_ROWS_PER_GROUP, ROWS_PER_GROUP = 1000, 1024, 122_880
 LEAST_CHUNK = 1 << 18  # bytes
+# For the first rows of 100 MB of CSV Polars would read so much ahead as takes 140 MB.
+SAMPLING = Ahead(groups=1, chunk=LEAST_CHUNK)
 
 
 def parse_memory_limit(limit: int | str) -> int:
@@ -224,7 +227,8 @@ def sample_of(frame: pl.LazyFrame) -> Size:
     """The size of the first rows, which tells how wide a row is."""
     schema = frame.collect_schema()
     if is_rereadable(frame) and not {pl.String, pl.Binary}.isdisjoint(schema.dtypes()):
-        return _size(frame.head(SAMPLE))
+        with reading(SAMPLING):
+            return _size(frame.head(SAMPLE))
     return Size(1, sum(map(_width, schema.dtypes())), 0)
 
 
