@@ -88,7 +88,7 @@ def panel(
     _ticks(axes.yaxis, ticks)
     rows = [x for line in drawn for x, _ in line.points]
     values = [y for line in drawn for _, y in line.points]
-    axes.set_xlim(min(rows) * 0.8, max(rows) * 75)
+    axes.set_xlim(min(rows) * 0.8, max(rows) * 110)
     axes.set_ylim(min(values) * 0.7, max(*values, limit) * 1.5)
     axes.plot([min(rows) * 0.8, max(rows)], [limit, limit], color=GRAY, linewidth=0.6)
     axes.annotate(
