@@ -17,7 +17,10 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 def as_expr(column: str | pl.Expr) -> pl.Expr:
     """Return the column as an expression; a name is one column, never a pattern."""
-    return cs.by_name(column).as_expr() if isinstance(column, str) else column
+    if not isinstance(column, str):
+        return column
+    pattern = column == "*" or (column.startswith("^") and column.endswith("$"))
+    return cs.by_name(column).as_expr() if pattern else pl.col(column)
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:

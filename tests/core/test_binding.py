@@ -146,3 +146,19 @@ def test_a_label_of_all_documents_is_as_long_as_they_are(name, label):
         for one in (pl.col("label"), pl.lit(label))
     )
     assert rows.select(x=measure).item() == rows.select(x=literal).item()
+
+
+def test_a_name_is_read_as_the_column_itself():
+    by_name = pr.metric_expr(lambda r: r.hits_at(2), "label", score="score")
+    by_column = pr.metric_expr(lambda r: r.hits_at(2), pl.col("label"), score="score")
+    assert str(by_name) == str(by_column)
+    assert "cs.by_name" not in str(by_name)
+
+
+@pytest.mark.parametrize("name", ["*", "^sc.*$", "^", "score*", "$"])
+def test_a_name_is_never_a_pattern(name):
+    log = LOG.rename({"score": name}).with_columns(score_of_old=1.0, scale=2.0)
+    found = log.select(x=OURS.rr(name)).collect()
+    assert found.item() == LOG.select(x=OURS.rr("score")).collect().item() == 1.0
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        LOG.select(x=OURS.rr(name)).collect()
