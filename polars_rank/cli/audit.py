@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import polars as pl
 
 import polars_rank
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import MEASURES, Formats, Input, Paths, evaluating
+from polars_rank.cli.options import (
+    MEASURES,
+    Formats,
+    Input,
+    Paths,
+    Reports,
+    evaluating,
+)
 from polars_rank.cli.runs import Options
-from polars_rank.cli.show import Format, chosen, show_frame, show_rows, written
+from polars_rank.cli.show import chosen, show_frame, show_rows, written
 from polars_rank.cli.words import emit
 from polars_rank.io.frames import same_ids
 from polars_rank.uncertainty.bounds.labelings import grades_of
@@ -25,12 +32,7 @@ LABELS = ("no_relevant", "ties", "missing", "unjudged", "rel", "on_duplicate")
 def audit(
     *files: Paths,
     data: Input,
-    format: Annotated[
-        Format | Literal["html", "latex"] | None,
-        told(
-            "output", "Default: table on a terminal, csv elsewhere.", metavar="CHOICE"
-        ),
-    ] = None,
+    format: Reports = None,
     **options: Any,
 ) -> None:
     """Measure the effect of every disputed choice: on values, on the order of systems.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -29,6 +29,14 @@ class Bar:
         self.tasks: dict[str, TaskID] = {}
         self.timer = Timer(SOON, self.start)
         self.timer.daemon = True
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Bar:
+        """A bar that a call is to tell of its buckets, where its memory is limited."""
+        bar = cls()
+        if options.get("memory_limit") is not None:
+            options["progress"] = bar.told
+        return bar
 
     def start(self) -> None:
         """Show a bar of unknown length until a stage is told."""

@@ -19,9 +19,9 @@ from polars_rank.cli.clicks_log import (
     Paths,
     Shown,
     app,
-    called,
     command,
     open_files,
+    opened,
     say_taken,
 )
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
@@ -49,9 +49,9 @@ def report(
     Nothing is refused: what is wrong is reported on standard error in every format,
     and in a table of its own on a terminal.
     """
-    log, bar = open_files(files, example=example), Bar()
-    with bar:
-        found = called(clicks.report, log, options, bar)
+    log, given = open_files(files, example=example), opened(options)
+    with Bar.of(given):
+        found = clicks.report(log, **given)
     _warn_of_faults(found)
     if chosen(format) != "table":
         show_rows(found.facts, format, keys=1)

@@ -60,17 +60,12 @@ def open_files(files: Sequence[str], *, example: bool) -> pl.LazyFrame:
     return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
 
 
-def called(
-    function: Callable[..., Any], log: pl.LazyFrame, options: Options, bar: Bar
-) -> Any:
-    """Call the function on a log, with files of its options opened."""
-    given: Options = {
+def opened(options: Options) -> Options:
+    """The options, with the files that they name opened."""
+    return {
         name: open_file(value, "run") if is_file(name, value) else value
         for name, value in options.items()
     }
-    if "memory_limit" in given:
-        given["progress"] = bar.told
-    return function(log, **given)
 
 
 def is_file(name: str, value: object) -> bool:
@@ -99,10 +94,9 @@ class Shown:
 
         ``keys`` columns name a row, besides those of ``--by``.
         """
-        log, bar = open_files(files, example=self.example), Bar()
-        result = called(function, log, options, bar)
-        with bar:
-            table = result.collect(engine="streaming")
+        log, given = open_files(files, example=self.example), opened(options)
+        with Bar.of(given):
+            table = function(log, **given).collect(engine="streaming")
         if self.out is not None:
             write(table, self.out)
         keys += len(options.get("by", ()))

@@ -20,18 +20,12 @@ from polars_rank.cli.options import (
     Paths,
     Picture,
     QuoteFormulas,
+    Reports,
     Systems,
     evaluating,
 )
 from polars_rank.cli.runs import Options, open_file
-from polars_rank.cli.show import (
-    Format,
-    chosen,
-    show_frame,
-    show_rows,
-    table_of,
-    written,
-)
+from polars_rank.cli.show import chosen, show_frame, show_rows, table_of, written
 from polars_rank.cli.values import values_of
 from polars_rank.cli.why import parts_of, shown
 from polars_rank.cli.words import emit
@@ -51,14 +45,7 @@ TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 def compare(
     *files: Paths,
     data: Systems,
-    format: Annotated[
-        Format | Literal["html", "latex"] | None,
-        told(
-            "output",
-            "Default: table on a terminal, csv (the differences) elsewhere.",
-            metavar="CHOICE",
-        ),
-    ] = None,
+    format: Reports = None,
     table: Annotated[
         TableName | None,
         told(

@@ -14,11 +14,12 @@ from polars_rank import recommend
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.options import NONE, Formats, Input, Paths
 from polars_rank.cli.show import chosen, pairs, show, show_frame, show_rows
-from polars_rank.cli.words import STDIN, terminal, visible
+from polars_rank.cli.words import STDIN, terminal
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
 from polars_rank.recommend.split_report import Rule
+from polars_rank.report.table import visible
 
 Interactions: TypeAlias = Annotated[
     str, told("file", "File with one row per interaction.")

@@ -89,9 +89,7 @@ def evaluate(
         remark(str(given))
     frames = {side: open_file(file, "qrels") for side, file in described.items()}
     options = Options(**data.options(given), **frames, **chosen)
-    bar = Bar()
-    if "memory_limit" in chosen:
-        options["progress"] = bar.told
+    bar = Bar.of(options)
     means_alone = per_query is None and not each
     plans = _plans(given, measures, system, options, means_alone=means_alone)
     if each or per_query == STDIN:

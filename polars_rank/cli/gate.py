@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings
 
 import polars as pl
 
@@ -144,8 +144,7 @@ def _explained(
     about: Options = {name: options.get(name) or None for name in ("by", "weight")}
     notes = []
     try:
-        with catch_warnings():
-            simplefilter("ignore")  # they were shown when the runs were evaluated
+        with catch_warnings(action="ignore"):
             runs = before_and_after(files, asked.data, dict(asked.choices))
             if asked.queries is not None:
                 about["segments"] = open_file(asked.queries, "qrels")

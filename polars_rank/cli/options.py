@@ -57,6 +57,10 @@ Example: TypeAlias = Annotated[
 Formats: TypeAlias = Annotated[
     Format | None, told("output", "Default: table on a terminal, csv elsewhere.")
 ]
+Reports: TypeAlias = Annotated[
+    Format | Literal["html", "latex"] | None,
+    told("output", "Default: table on a terminal, csv elsewhere.", metavar="CHOICE"),
+]
 QuoteFormulas: TypeAlias = Annotated[
     bool,
     told(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings
 
 import polars as pl
 
@@ -23,12 +23,17 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.exceptions import DataError
 
 SYSTEM = "system"
+SHOWN = ("title", "url", "text", "max_queries", "max_documents")  # how, and how much
 ABOUT = ("by", "weight", "weight_before", "cluster")
 
 
 @options_of(
     analysis.reasons,
-    without=("queries", "segments", "layout", "after", SYSTEM),
+    report.page,
+    without=(
+        *("queries", "segments", "layout", "after", SYSTEM),
+        *("path", "about_documents", "about_queries"),
+    ),
 )
 def page(
     *files: Paths,
@@ -42,16 +47,11 @@ def page(
         str | None,
         told("file", "Attributes of documents, such as --title.", metavar="FILE"),
     ] = None,
-    title: Annotated[str | None, told("title")] = None,
-    url: Annotated[str | None, told("url")] = None,
-    text: Annotated[str | None, told("text")] = None,
     features: Annotated[tuple[str, ...], told("features")] = (),
     min_queries: Annotated[
         int,
         told("choice", "Slices with fewer queries, in either half, are not tried."),
     ] = 20,
-    max_queries: Annotated[int, told("max_queries")] = 200,
-    max_documents: Annotated[int, told("max_documents")] = 20,
     **options: Any,
 ) -> None:
     """Write one HTML file that shows why means moved, down to the documents.
@@ -71,12 +71,11 @@ def page(
     if "qrels_before" in options:
         options["qrels_before"] = data.open(options["qrels_before"], "qrels")
     about = open_file(queries, "qrels") if queries else None
+    shown = {name: options.pop(name) for name in SHOWN if name in options}
     asked |= options
     if about is not None and any(map(options.get, ABOUT)):
         asked["segments"] = about
-    with Bar() as bar, recorded() as said:
-        if options.get("memory_limit") is not None:
-            asked["progress"] = bar.told
+    with Bar.of(asked), recorded() as said:
         why, notes = _reasons(runs, measures, asked)
         first = why[0]
         report.page(
@@ -91,11 +90,7 @@ def page(
             names=(given.runs[0].name, given.runs[1].name),
             facts=_facts(given, data) | {"to judge": f"by {first.settings['measure']}"},
             notes=[*dict.fromkeys(said), *notes],
-            title=title,
-            url=url,
-            text=text,
-            max_queries=max_queries,
-            max_documents=max_documents,
+            **shown,
         )
     emit(f"{output}: {first.queries[[*data.query]].n_unique()} queries\n")
 
@@ -136,8 +131,7 @@ def _compared(
     judged = dict.fromkeys(runs, given.pop("qrels"))
     first = next(iter(runs))
     judged[first] = asked.get("qrels_before", judged[first])
-    with catch_warnings():
-        simplefilter("ignore")  # they were told with the reasons
+    with catch_warnings(action="ignore"):  # they were told with the reasons
         values = pl.concat(
             polars_rank.per_query(run, [*measures], qrels=judged[name], **given)
             .lazy()

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -19,11 +19,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.words import emit, terminal, visible
-
-if TYPE_CHECKING:
-    from polars_rank.report.table import Table as ReportTable
-
+from polars_rank.cli.words import emit, terminal
+from polars_rank.report.table import Cell, as_markdown, as_text, number, visible
+from polars_rank.report.table import Table as ReportTable
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]
@@ -91,7 +89,7 @@ def show_rows(
         )
         emit(CONTROL.sub(_escaped, text) + "\n")
     elif format == "markdown":
-        emit("".join(f"{line}\n" for line in _markdown(rows, keys)))
+        emit(as_markdown(table_of(rows, "", keys)) + "\n")
     else:
         separator = "," if format == "csv" else "\t"
         emit(_separated(inert(rows) if quote_formulas else rows, separator))
@@ -117,8 +115,6 @@ def show_frame(
         lists = cs.list().cast(pl.List(pl.String))
         found = found.with_columns(lists.list.join("; "))
     if format == "table":
-        from polars_rank.report.table import as_text
-
         emit(as_text(table_of(found, title, keys, notes)) + "\n")
     else:
         show_rows(found, format, keys=max(keys, 1))
@@ -132,16 +128,14 @@ def written(found: Any, format: str) -> str:
 
 
 def table_of(
-    found: pl.DataFrame, title: str, keys: int, notes: Sequence[str]
+    found: pl.DataFrame, title: str, keys: int, notes: Sequence[str] = ()
 ) -> ReportTable:
-    """Rows as a table with a title."""
-    from polars_rank.report.table import Cell, Table, number
-
+    """Rows as a table with a title; ``keys`` columns name a row."""
     rows = [
-        [Cell(number(v) if isinstance(v, float | None) else str(v)) for v in row]
+        [Cell(_word(v) if i < keys else _cell(v)) for i, v in enumerate(row)]
         for row in found.rows()
     ]
-    return Table(title, found.columns, rows, keys, [*notes])
+    return ReportTable(title, found.columns, rows, keys, [*notes])
 
 
 def show(*parts: RenderableType) -> None:
@@ -177,8 +171,8 @@ def pairs(name: str, value: str, values: Mapping[str, float | None]) -> Table:
     table = _table()
     table.add_column(name)
     table.add_column(value, justify="right", no_wrap=True)
-    for own, number in values.items():
-        table.add_row(visible(own), _cell(number))
+    for own, figure in values.items():
+        table.add_row(visible(own), _cell(figure))
     return table
 
 
@@ -231,7 +225,7 @@ def _word(value: object) -> str:
 
 def _cell(value: object) -> str:
     """A value of a result: most are numbers, a few are words."""
-    return f"{value:.4f}" if isinstance(value, float) else _word(value)
+    return number(value) if isinstance(value, float) else _word(value)
 
 
 # -- text
@@ -255,17 +249,3 @@ def _separated(rows: pl.DataFrame, separator: str) -> str:
 
 def _escaped(character: re.Match[str]) -> str:
     return f"\\u{ord(character[0]):04x}"
-
-
-def _markdown(rows: pl.DataFrame, keys: int) -> Iterator[str]:
-    from polars_rank.report.table import escaped
-
-    yield _line(map(escaped, rows.columns))
-    yield _line("---" if i < keys else "---:" for i in range(rows.width))
-    for row in rows.rows():
-        cells = (_cell(v) if i >= keys else _word(v) for i, v in enumerate(row))
-        yield _line(map(escaped, cells))
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

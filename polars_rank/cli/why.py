@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, TypeAlias
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings
 
 import polars as pl
 
@@ -46,7 +46,7 @@ def changes(
     are any, the judgments.
     """
     before, after, options = before_and_after(files, data, options)
-    with _told(options):
+    with Bar.of(options):
         found = analysis.changes(before, after, **options)
     _show(found, table, format)
 
@@ -70,9 +70,8 @@ def reasons(
     if "qrels_before" in options:
         old = data.open(options["qrels_before"], "qrels")
         options["qrels_before"] = data.renamed(old)
-    measure = options.pop("measure")
-    with _told(options):
-        found = analysis.reasons(before, after, measure, **options)
+    with Bar.of(options):
+        found = analysis.reasons(before, after, **options)
     _show(found, table, format)
 
 
@@ -88,10 +87,9 @@ def to_judge(
     runs, options = runs_of(files, data, options)
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
-    measure = options.pop("measure")
     with Bar():
-        found = analysis.to_judge(runs, measure, **options)
-    title = f"To judge, for {measure}"
+        found = analysis.to_judge(runs, **options)
+    title = f"To judge, for {options['measure']}"
     show_frame(found, title, keys=len(data.query) + 1, format=format)
 
 
@@ -106,10 +104,9 @@ def contributions(
     run, options = runs_of(files, data, options)
     if isinstance(run, dict):
         raise UsageError("name one run, and its judgments.")
-    measure = options.pop("measure")
-    with _told(options):
-        found = analysis.contributions(run, measure, **options).lazy().collect()
-    title = f"What documents add to {measure}"
+    with Bar.of(options):
+        found = analysis.contributions(run, **options).lazy().collect()
+    title = f"What documents add to {options['measure']}"
     show_frame(found, title, keys=len(data.query) + 1, format=format)
 
 
@@ -118,6 +115,7 @@ def slices(
     file: Annotated[str, told("file", "Values per query, with their features.")],
     /,
     *,
+    features: Annotated[tuple[str, ...], told("features")],
     format: Formats = None,
     **options: Any,
 ) -> None:
@@ -126,17 +124,8 @@ def slices(
     The FILE has a row per query, such as reasons --table queries writes, with columns
     of features.
     """
-    features = options.pop("features")
     found = analysis.slices(open_file(file, "run"), features, **options)
     show_frame(found, "Slices, the largest impact first", keys=1, format=format)
-
-
-def _told(options: Options) -> Bar:
-    """A bar, which is told of buckets where the memory is limited."""
-    bar = Bar()
-    if options.get("memory_limit") is not None:
-        options["progress"] = bar.told
-    return bar
 
 
 def before_and_after(
@@ -179,7 +168,7 @@ def largest_parts(found: Explained) -> Table:
     """The largest parts of differences; files are read for them once more."""
     parts = found.largest()
     title = f"The largest parts of the difference in {found.settings['measure']}"
-    return table_of(parts, title, parts.columns.index("queries"), [])
+    return table_of(parts, title, parts.columns.index("queries"))
 
 
 def parts_of(
@@ -190,10 +179,8 @@ def parts_of(
     Warnings were shown when the runs were evaluated.
     """
     try:
-        with catch_warnings():
-            simplefilter("ignore")
-            found = analysis.reasons(before, after, measure, **options)
-            return largest_parts(found)
+        with catch_warnings(action="ignore"):
+            return largest_parts(analysis.reasons(before, after, measure, **options))
     except REFUSED as error:
         return not_shown(measure, error)
 

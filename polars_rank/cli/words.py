@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 
+from polars_rank.report.table import visible
+
 STDIN = "standard input"  # - on the command line
 NOTHING: frozenset[str] = frozenset()
 TEXT = """(?:'[^'\n]*'|"[^"\n]*")"""
@@ -56,11 +58,6 @@ def standard_output() -> Iterator[None]:
         raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, "standard output") from error
-
-
-def visible(text: object) -> str:
-    """Spell out what a terminal would obey or hide: ``\\x1b[31m``, line ends."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def sentence(

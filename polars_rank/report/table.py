@@ -104,7 +104,7 @@ def number(value: float | None, digits: int = 4) -> str:
 def as_text(table: Table) -> str:
     """Align columns for a terminal."""
     rows = [table.headers] + [[_plain(c) for c in row] for row in table.rows]
-    rows = [[_visible(text) for text in row] for row in rows]
+    rows = [[visible(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(
@@ -123,12 +123,13 @@ def _plain(cell: Cell) -> str:
     return cell.text + mark
 
 
-def _visible(text: str) -> str:
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+def visible(text: object) -> str:
+    """Spell out what a terminal would obey or hide: ``\\x1b[31m``, line ends."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def as_markdown(table: Table) -> str:
-    """Write a GitHub table."""
+    """Write a GitHub table, below its title if it has one."""
     align = ["---" if i < table.labels else "---:" for i in range(len(table.headers))]
     rows = [
         [escaped(text) for text in table.headers],
@@ -137,12 +138,13 @@ def as_markdown(table: Table) -> str:
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     notes = [line for note in table.notes for line in ("", escaped(note))]
-    return "\n".join([f"**{escaped(table.title)}**", "", *lines, *notes])
+    title = [f"**{escaped(table.title)}**", ""] if table.title else []
+    return "\n".join([*title, *lines, *notes])
 
 
 def escaped(text: str) -> str:
     """Escape text, so that Markdown shows it as it is."""
-    return MARKDOWN.sub(r"\\\g<0>", _visible(text))
+    return MARKDOWN.sub(r"\\\g<0>", visible(text))
 
 
 def _marked(cell: Cell) -> str:
@@ -187,7 +189,7 @@ def latex_float(width: int) -> str:
 
 def latex_text(text: str) -> str:
     """Escape text, so that LaTeX shows it as it is."""
-    return "".join(LATEX.get(c, c) for c in _visible(text))
+    return "".join(LATEX.get(c, c) for c in visible(text))
 
 
 def _set(cell: Cell) -> str:
@@ -224,7 +226,7 @@ def as_html(table: Table) -> str:
 
 
 def _tagged(cell: Cell) -> str:
-    text = html.escape(_visible(cell.text))
+    text = html.escape(visible(cell.text))
     text = f"<b>{text}</b>" if cell.bold else text
     mark = html.escape(cell.superscript)
     return text + (f"<sup>{mark}</sup>" if mark else "")

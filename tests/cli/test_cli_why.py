@@ -182,6 +182,8 @@ def test_slices(files, capsys):
     found = printed(capsys, *asked)
     assert found == wanted.to_dicts()
     assert len(found) == 2
+    assert main(asked[:2]) == 2
+    assert "--features" in capsys.readouterr().err
 
 
 def test_to_judge(files, capsys):

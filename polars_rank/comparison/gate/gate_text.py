@@ -129,8 +129,7 @@ def gate_markdown(gate: Gate) -> str:
     if len(checks) > ROWS:  # what matters first
         rank = pl.col("verdict").replace_strict(order, default=2, return_dtype=pl.Int64)
         shown = checks.sort(rank, maintain_order=True).head(ROWS)
-    body = as_markdown(_table(gate, shown)).partition("\n\n")[2]
-    lines = [title, "", body, ""]
+    lines = [title, "", as_markdown(_table(gate, shown)), ""]
     if len(shown) < len(checks):
         lines += [f"{len(checks) - len(shown)} more checks are not shown.", ""]
     lines += [*_foot(gate), ""]
@@ -141,9 +140,8 @@ def gate_markdown(gate: Gate) -> str:
         rows = [[Cell(_cell(value)) for value in row] for row in own.rows()]
         table = Table("", own.columns, rows, own.columns.index("baseline_value"))
         those = "query" if len(own) == 1 else f"{len(own)} queries"
-        inner = as_markdown(table).partition("\n\n")[2]
-        title = f"The {those} that lost most in {name}"
-        folded = f"<details><summary>{title}</summary>\n\n{inner}\n\n</details>\n"
+        title = f"<summary>The {those} that lost most in {name}</summary>"
+        folded = f"<details>{title}\n\n{as_markdown(table)}\n\n</details>\n"
         if len(text) + len(folded) < MOST:
             text += folded + "\n"
     return text[:MOST].rstrip()
