@@ -1360,9 +1360,9 @@ MUTANTS = (
     ),
     Mutant(
         "the command rounds to three digits",
-        "cli/show.py",
-        'f"{value:.4f}"',
-        'f"{value:.3f}"',
+        "report/table.py",
+        "digits: int = 4",
+        "digits: int = 3",
         "cli",
     ),
     Mutant(
@@ -1395,7 +1395,7 @@ MUTANTS = (
     ),
     Mutant(
         "two runs of one tag are one system",
-        "cli/runs.py",
+        "cli/input/runs.py",
         "first_that_differs(tags, stems, files, folders, stems)",
         "tags",
         "cli:bare_file_name",

@@ -1,4 +1,8 @@
-"""The command ``polars-rank``: evaluate, compare, gate, list and explain measures."""
+"""The command ``polars-rank``: evaluate, compare, gate, list and explain measures.
+
+The files beside the rooms are the grammar. They import ``output``, ``input`` imports
+them, and ``commands`` imports all.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from polars_rank._files.signals import clean_on_signals
-from polars_rank.cli.words import remark, sentence, standard_output
+from polars_rank.cli.output.words import remark, sentence, standard_output
 from polars_rank.exceptions import DataError
 
 __all__ = ["main"]

@@ -12,9 +12,10 @@ from typing import Literal
 from cyclopts import App, Parameter
 
 import polars_rank
-from polars_rank.cli.help import WrappedHelp, shown_default
-from polars_rank.cli.words import STDIN, terminal
+from polars_rank.cli.output.help import WrappedHelp, shown_default
+from polars_rank.cli.output.words import STDIN, terminal
 
+HERE = Path(__file__).parent
 COMMANDS = {  # and the modules that they are in
     "evaluate": "evaluate",
     "compare": "compare",
@@ -68,7 +69,7 @@ def run(argv: Sequence[str]) -> int:
         tokens, exit_on_error=False, print_error=False, verbose=False
     )
     if command.__module__.startswith(polars_rank.__name__):  # and not --help
-        from polars_rank.cli.outputs import require_outputs_apart
+        from polars_rank.cli.apart import require_outputs_apart
 
         require_outputs_apart(command, given)
     status = command(*given.args, **given.kwargs)
@@ -110,7 +111,7 @@ def _grammar(
         about = ABOUT.get(name) or (None if asked else summary(module, function))
         usage = f"Usage: polars-rank {name} {USAGE.get(name, 'FILE...')} [OPTIONS]"
         app.command(
-            f"polars_rank.cli.{module}:{function}",
+            f"polars_rank.cli.commands.{module}:{function}",
             name=name,
             help=about,
             **({} if name in PLAIN else {"usage": usage}),
@@ -123,6 +124,6 @@ def _grammar(
 
 def summary(module: str, function: str) -> str:
     """How a docstring begins, read from the file: the list of commands imports none."""
-    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    source = HERE.joinpath("commands", f"{module}.py").read_text(encoding="utf-8")
     start = rf'^def {function}\(.*?"""(.*?)(?:\n\n|""")'
     return " ".join(re.findall(start, source, re.DOTALL | re.MULTILINE)[0].split())

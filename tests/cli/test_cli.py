@@ -25,7 +25,7 @@ from polars_rank._engine.spill import budget, work
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.cli import main
 from polars_rank.cli.app import COMMANDS
-from polars_rank.cli.bar import Bar
+from polars_rank.cli.output.bar import Bar
 from polars_rank.conventions.tools import TOOLS
 from polars_rank.example import make, path
 from polars_rank.io import scan
@@ -609,7 +609,7 @@ def test_whatever_is_raised(call, monkeypatch, raised, status, said):
 
 @pytest.mark.parametrize("part", ["cyclopts", "rich"])
 def test_without_the_extra(call, monkeypatch, part):
-    for name in [n for n in sys.modules if n.startswith("polars_rank.cli.")]:
+    for name in ("polars_rank.cli.app", "polars_rank.cli.output.help"):
         monkeypatch.delitem(sys.modules, name)
     for name in [n for n in sys.modules if n.partition(".")[0] == part]:
         monkeypatch.delitem(sys.modules, name)
@@ -755,7 +755,7 @@ def test_help_and_version_import_no_command(flag):
     code = (
         "import sys; from polars_rank.cli import main; main(sys.argv[1:]); "
         "print([n for n in sys.modules if n.startswith(('numpy', 'scipy', 'pyarrow'))"
-        " or n.startswith('polars_rank._engine') or n == 'polars_rank.cli.evaluate'])"
+        " or n.startswith(('polars_rank._engine', 'polars_rank.cli.commands'))])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, flag], check=True, capture_output=True, text=True
@@ -977,8 +977,8 @@ def test_the_bar_goes_on_while_nobody_tells_how_far_it_is(monkeypatch):
     """First of unknown length, then as told; gone in the end."""
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
-    monkeypatch.setattr("polars_rank.cli.bar.Console", lambda **_: console)
-    monkeypatch.setattr("polars_rank.cli.bar.SOON", 0)
+    monkeypatch.setattr("polars_rank.cli.output.bar.Console", lambda **_: console)
+    monkeypatch.setattr("polars_rank.cli.output.bar.SOON", 0)
     with Bar() as bar:
         bar.timer.join()
         assert [task.description for task in bar.display.tasks] == ["evaluating"]

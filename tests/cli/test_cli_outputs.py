@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from polars_rank.cli import main
+from polars_rank.cli.apart import EXAMPLES, files_of
 from polars_rank.cli.app import _grammar
-from polars_rank.cli.outputs import EXAMPLES, files_of
 from polars_rank.example import clicks_path, path
 
 CONTENT = b"precious"
@@ -180,8 +180,8 @@ def test_the_example_is_not_overwritten(tmp_path, monkeypatch, capsys):
     shutil.copy(path(), log)
     shutil.copy(clicks_path(), clicks)
     monkeypatch.setattr("polars_rank.example.path", lambda: log)
-    monkeypatch.setattr("polars_rank.cli.clicks.clicks_path", lambda: clicks)
-    monkeypatch.setattr("polars_rank.cli.outputs.EXAMPLES", str(tmp_path))
+    monkeypatch.setattr("polars_rank.cli.commands.clicks.clicks_path", lambda: clicks)
+    monkeypatch.setattr("polars_rank.cli.apart.EXAMPLES", str(tmp_path))
     for argv, file in (
         (["evaluate", "--example", "--per-query"], log),
         (["clicks", "simulate", "--example", "--out"], clicks),

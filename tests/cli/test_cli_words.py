@@ -12,7 +12,7 @@ from slow import every_other
 import polars_rank as pr
 from polars_rank.cli import main
 from polars_rank.cli.app import options
-from polars_rank.cli.words import sentence
+from polars_rank.cli.output.words import sentence
 from polars_rank.core import rules
 from polars_rank.core.rules import Rule
 

@@ -549,7 +549,7 @@ def test_the_values_of_queries_need_a_folder_that_can_be_written(told, monkeypat
     def refuse(**_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr("polars_rank.cli.outputs.TemporaryFile", refuse)
+    monkeypatch.setattr("polars_rank.cli.apart.TemporaryFile", refuse)
     status, err = told("evaluate a.run qrels.txt --per-query values.csv")
     assert status == 1
     assert "values.csv: its folder, ., cannot be written to" in err

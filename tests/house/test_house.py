@@ -28,7 +28,7 @@ import polars_rank.typing
 from polars_rank._engine.options import RequestOptions
 from polars_rank._engine.roles import ROLES
 from polars_rank.cli.app import options as options_of
-from polars_rank.cli.evaluate import evaluate as evaluate_files
+from polars_rank.cli.commands.evaluate import evaluate as evaluate_files
 from polars_rank.clicks.log import log_columns
 from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
 from polars_rank.conventions.choices import CHOICES
@@ -96,6 +96,7 @@ ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
     "analysis": ("",),
     "recommend": ("",),
     "parts": ("", "engine"),
+    "cli": ("output", "", "input", "commands"),
 }
 
 

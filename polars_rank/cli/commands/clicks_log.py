@@ -9,12 +9,12 @@ from typing import Annotated, Any, TypeAlias
 import polars as pl
 from cyclopts import App, Parameter
 
-from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import F, UsageError, options_of, told, tuple_of
-from polars_rank.cli.options import Formats, Parquet
-from polars_rank.cli.runs import Options, open_file
-from polars_rank.cli.show import chosen, pairs, show, show_values
-from polars_rank.cli.words import remark
+from polars_rank.cli.input.options import Formats, Parquet
+from polars_rank.cli.input.runs import Options, open_file
+from polars_rank.cli.output.bar import Bar
+from polars_rank.cli.output.show import chosen, pairs, show, show_values
+from polars_rank.cli.output.words import remark
 from polars_rank.core.vocabulary import PARAMETERS
 from polars_rank.example import clicks_path
 from polars_rank.io import write

@@ -10,8 +10,8 @@ import polars as pl
 
 import polars_rank
 from polars_rank.cli.derive import UsageError
-from polars_rank.cli.options import EVALUATING, MEASURES, NONE_YET, Input, Systems
-from polars_rank.cli.runs import Files, Options, Run, open_file, require_column
+from polars_rank.cli.input.options import EVALUATING, MEASURES, NONE_YET, Input, Systems
+from polars_rank.cli.input.runs import Files, Options, Run, open_file, require_column
 from polars_rank.comparison.gate.left_documents import first_documents
 from polars_rank.comparison.sums.definition import Definition, fingerprint
 from polars_rank.comparison.sums.merging import definition_of_parts

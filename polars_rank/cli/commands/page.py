@@ -11,12 +11,12 @@ import polars as pl
 
 import polars_rank
 from polars_rank import analysis, report
-from polars_rank.cli.bar import Bar
+from polars_rank.cli.commands.why import REFUSED, Explained, not_shown
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.options import EVALUATING, Input, Paths, Queries
-from polars_rank.cli.runs import Files, Options, open_file, recorded
-from polars_rank.cli.why import REFUSED, Explained, not_shown
-from polars_rank.cli.words import emit
+from polars_rank.cli.input.options import EVALUATING, Input, Paths, Queries
+from polars_rank.cli.input.runs import Files, Options, open_file, recorded
+from polars_rank.cli.output.bar import Bar
+from polars_rank.cli.output.words import emit
 from polars_rank.comparison.result import Comparison
 from polars_rank.comparison.sums.definition import fingerprint
 from polars_rank.conventions.choices import SHORTCUTS

@@ -12,9 +12,9 @@ from rich.text import Text
 import polars_rank
 from polars_rank import recommend
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import NONE, Formats, Input, Paths
-from polars_rank.cli.show import chosen, pairs, show, show_frame, show_rows
-from polars_rank.cli.words import STDIN, terminal
+from polars_rank.cli.input.options import NONE, Formats, Input, Paths
+from polars_rank.cli.output.show import chosen, pairs, show, show_frame, show_rows
+from polars_rank.cli.output.words import STDIN, terminal
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric

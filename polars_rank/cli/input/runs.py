@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from polars_rank.cli.derive import UsageError
-from polars_rank.cli.words import STDIN
+from polars_rank.cli.output.words import STDIN
 from polars_rank.core.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids

@@ -11,20 +11,20 @@ from warnings import catch_warnings
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.options import Input, Paths, Queries, evaluating
-from polars_rank.cli.outputs import require_apart
-from polars_rank.cli.runs import Options, open_file, recorded
-from polars_rank.cli.show import written
-from polars_rank.cli.values import Asked
-from polars_rank.cli.why import (
+from polars_rank.cli.apart import require_apart
+from polars_rank.cli.commands.why import (
     REFUSED,
     before_and_after,
     not_shown,
     parts_of,
     shown,
 )
-from polars_rank.cli.words import STDIN, emit
+from polars_rank.cli.derive import UsageError, options_of, told, told_output
+from polars_rank.cli.input.options import Input, Paths, Queries, evaluating
+from polars_rank.cli.input.runs import Options, open_file, recorded
+from polars_rank.cli.input.values import Asked
+from polars_rank.cli.output.show import written
+from polars_rank.cli.output.words import STDIN, emit
 from polars_rank.comparison.gate.gate import Gate
 from polars_rank.exceptions import DataError
 from polars_rank.report.table import Table

@@ -10,11 +10,18 @@ import polars as pl
 
 import polars_rank
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.options import QUERY, Formats, Paths, Picture, Systems, evaluating
-from polars_rank.cli.runs import first_that_differs, open_file, stem
-from polars_rank.cli.show import Format, show_frame
-from polars_rank.cli.values import open_moments, values_of
-from polars_rank.cli.words import emit
+from polars_rank.cli.input.options import (
+    QUERY,
+    Formats,
+    Paths,
+    Picture,
+    Systems,
+    evaluating,
+)
+from polars_rank.cli.input.runs import first_that_differs, open_file, stem
+from polars_rank.cli.input.values import open_moments, values_of
+from polars_rank.cli.output.show import Format, show_frame
+from polars_rank.cli.output.words import emit
 from polars_rank.comparison.sums.definition import Definition
 from polars_rank.comparison.sums.merging import (
     definition_of_parts,

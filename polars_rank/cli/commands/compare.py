@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.audit import runs_of
+from polars_rank.cli.commands.audit import runs_of
+from polars_rank.cli.commands.why import parts_of, shown
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import (
+from polars_rank.cli.input.options import (
     EVALUATING,
     NONE,
     Formats,
@@ -24,11 +25,10 @@ from polars_rank.cli.options import (
     Systems,
     evaluating,
 )
-from polars_rank.cli.runs import Options, open_file
-from polars_rank.cli.show import chosen, show_frame, show_rows, table_of, written
-from polars_rank.cli.values import values_of
-from polars_rank.cli.why import parts_of, shown
-from polars_rank.cli.words import emit
+from polars_rank.cli.input.runs import Options, open_file
+from polars_rank.cli.input.values import values_of
+from polars_rank.cli.output.show import chosen, show_frame, show_rows, table_of, written
+from polars_rank.cli.output.words import emit
 from polars_rank.comparison.result import Comparison
 from polars_rank.report.table import Shown, Table
 

@@ -15,9 +15,8 @@ from polars_rank._engine.plan import plan_both
 from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
-from polars_rank.cli.bar import Bar
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import (
+from polars_rank.cli.input.options import (
     MEASURES,
     Example,
     Formats,
@@ -25,9 +24,10 @@ from polars_rank.cli.options import (
     Paths,
     QuoteFormulas,
 )
-from polars_rank.cli.runs import Files, Options, Run, open_file
-from polars_rank.cli.show import inert, show_means, show_values
-from polars_rank.cli.words import STDIN, remark
+from polars_rank.cli.input.runs import Files, Options, Run, open_file
+from polars_rank.cli.output.bar import Bar
+from polars_rank.cli.output.show import inert, show_means, show_values
+from polars_rank.cli.output.words import STDIN, remark
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.evaluation.deciding import FRAMES, OPTIONS

@@ -9,7 +9,7 @@ import polars as pl
 
 import polars_rank
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import (
+from polars_rank.cli.input.options import (
     MEASURES,
     Formats,
     Input,
@@ -17,9 +17,9 @@ from polars_rank.cli.options import (
     Reports,
     evaluating,
 )
-from polars_rank.cli.runs import Options
-from polars_rank.cli.show import chosen, show_frame, show_rows, written
-from polars_rank.cli.words import emit
+from polars_rank.cli.input.runs import Options
+from polars_rank.cli.output.show import chosen, show_frame, show_rows, written
+from polars_rank.cli.output.words import emit
 from polars_rank.io.frames import same_ids
 from polars_rank.uncertainty.bounds.labelings import grades_of
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 import polars_rank
 from polars_rank.cli.derive import F, UsageError, options_of, told, told_output
-from polars_rank.cli.runs import (
+from polars_rank.cli.input.runs import (
     Files,
     Options,
     Run,
@@ -22,7 +22,7 @@ from polars_rank.cli.runs import (
     require_labels,
     require_roles,
 )
-from polars_rank.cli.show import Format
+from polars_rank.cli.output.show import Format
 from polars_rank.io.scan import FileFormat
 
 NONE = "none"  # no such column

@@ -10,13 +10,13 @@ from warnings import catch_warnings
 import polars as pl
 
 from polars_rank import analysis
-from polars_rank.cli.audit import runs_of
-from polars_rank.cli.bar import Bar
+from polars_rank.cli.commands.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.options import Formats, Input, Paths
-from polars_rank.cli.runs import FAILED, Options, open_file
-from polars_rank.cli.show import chosen, show_frame, table_of, written
-from polars_rank.cli.words import emit
+from polars_rank.cli.input.options import Formats, Input, Paths
+from polars_rank.cli.input.runs import FAILED, Options, open_file
+from polars_rank.cli.output.bar import Bar
+from polars_rank.cli.output.show import chosen, show_frame, table_of, written
+from polars_rank.cli.output.words import emit
 from polars_rank.report.table import Table, as_markdown, as_text
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]

@@ -13,8 +13,7 @@ import polars as pl
 from cyclopts import Parameter
 
 from polars_rank import clicks
-from polars_rank.cli.bar import Bar
-from polars_rank.cli.clicks_log import (
+from polars_rank.cli.commands.clicks_log import (
     Example,
     Paths,
     Shown,
@@ -25,10 +24,11 @@ from polars_rank.cli.clicks_log import (
     say_taken,
 )
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.options import Formats
-from polars_rank.cli.runs import Options
-from polars_rank.cli.show import chosen, pairs, show, show_rows, show_values
-from polars_rank.cli.words import sentence
+from polars_rank.cli.input.options import Formats
+from polars_rank.cli.input.runs import Options
+from polars_rank.cli.output.bar import Bar
+from polars_rank.cli.output.show import chosen, pairs, show, show_rows, show_values
+from polars_rank.cli.output.words import sentence
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.clicks.simulation.users import UserModel
 from polars_rank.example import clicks_path

@@ -19,7 +19,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from polars_rank.cli.words import emit, terminal
+from polars_rank.cli.output.words import emit, terminal
 from polars_rank.report.table import Cell, as_markdown, as_text, number, visible
 from polars_rank.report.table import Table as ReportTable
 

@@ -22,7 +22,7 @@ from cyclopts import Parameter
 
 import polars_rank.example
 from polars_rank.cli.derive import GROUPS, UsageError, is_group, tuple_of
-from polars_rank.cli.words import STDIN
+from polars_rank.cli.output.words import STDIN
 from polars_rank.exceptions import DataError
 
 EXAMPLES = str(Path(polars_rank.example.path()).parent)
