@@ -9,6 +9,7 @@ import sys
 import tempfile
 import zlib
 from collections import Counter
+from heapq import heapify, heappop, heappush
 from itertools import chain, combinations
 from pathlib import Path
 
@@ -141,25 +142,28 @@ def meeting(tests, strength):
 
     The next one is the test with most tuples that no test before it has; of several,
     the one whose values were met least, so that values take turns. Values count as
-    objects, for their indices may be those of the product.
+    objects, for their indices may be those of the product. What a test adds only
+    shrinks: so one that stays ahead of the next in the queue is the best of all.
     """
-    values = {
-        test: [(n, id(value)) for n, value in test.callspec.params.items()]
-        for test in tests
-    }
-    given = {test: {*combinations(values[test], strength)} for test in tests}
-    met, chosen = Counter(), set()
+    values = [
+        [(n, id(value)) for n, value in test.callspec.params.items()] for test in tests
+    ]
+    given = [{*combinations(own, strength)} for own in values]
+    left, met, chosen = set().union(*given), Counter(), set()
 
-    def gain(test):
-        return len(given[test]), -sum(met[value] for value in values[test])
+    def place(i):
+        return -len(given[i] & left), sum(met[value] for value in values[i]), i
 
-    while strength and any(given.values()):
-        test = max(given, key=gain)
-        chosen.add(test)
-        met.update(values[test])
-        done = given.pop(test)
-        for tuples in given.values():
-            tuples -= done
+    queue = [place(i) for i in range(len(tests))]
+    heapify(queue)
+    while strength and left:
+        *_, i = heappop(queue)
+        if queue and place(i) > queue[0]:
+            heappush(queue, place(i))
+            continue
+        chosen.add(tests[i])
+        met.update(values[i])
+        left -= given[i]
     return chosen
 
 
