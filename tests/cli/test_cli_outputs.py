@@ -50,18 +50,17 @@ EACH = [
     for command in commands(_grammar("plain"))
     if command != ("--install-completion",)
 ]
-CASES = [
-    (command, output.name, one.name)
-    for command in EACH
-    for output in arguments(command)
-    if side(command, output) == "output"
-    for one in arguments(command)
-    if side(command, one) == "input"
-]
+
+
+def cases(command) -> list[tuple[str, str]]:
+    """Every output of a command beside every input."""
+    named = {argument.name: side(command, argument) for argument in arguments(command)}
+    outputs = [name for name, kind in named.items() if kind == "output"]
+    return [(output, n) for output in outputs for n in named if named[n] == "input"]
 
 
 def test_all_commands_that_write_are_tried():
-    tried = {(command[-1], output) for command, output, _ in CASES}
+    tried = {(command[-1], output) for command in EACH for output, _ in cases(command)}
     for known in [
         *(("gate", "--report"), ("gate", "--json"), ("evaluate", "--per-query")),
         *(("compare", "--per-query"), ("compare", "--plot"), ("trend", "--plot")),
@@ -137,18 +136,22 @@ def make(folder: Path, end: str) -> dict[str, tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: " ".join([*c[0], *c[1:]]))
-def test_no_command_writes_onto_what_it_reads(case, tmp_path, monkeypatch, capsys):
-    command, output, one = case
-    monkeypatch.chdir(tmp_path)
-    for read, written in make(tmp_path, ending(command, output)).values():
+@pytest.mark.parametrize("command", EACH, ids=" ".join)
+def test_no_command_writes_onto_what_it_reads(command, tmp_path, monkeypatch, capsys):
+    """All ways take turns: which files are the same is found out in one place."""
+    for i, (output, one) in enumerate(cases(command), EACH.index(command)):
+        folder = tmp_path / f"{i}"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        ways = [*make(folder, ending(command, output)).values()]
+        read, written = ways[i % len(ways)]
         status = main(line(command, one, read, output, written))
         told = capsys.readouterr().err
         assert status == 2, (read, written, told)
         assert f"{output} " in told, told
         assert "is part of the input; name another file" in told
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert {file.read_bytes() for file in files} == {CONTENT}
+    assert {file.read_bytes() for file in files} <= {CONTENT}
 
 
 VALUES = pl.DataFrame({"query_id": [*range(40)], "rr": [0.5, 0.25] * 20})
