@@ -94,6 +94,7 @@ def plain(lists, qrels, weights, measure, grade):
     return rows
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("runs", [1, 2, 3])
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("seed", range(3))
@@ -169,6 +170,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("options", CHOICES, ids=range(len(CHOICES)))
 @pytest.mark.parametrize("measure", ["ndcg@3", "recall@3", "rbp", "fall_out@3", "sdcg"])
 def test_terms_and_copies_of_queries_say_the_same(measure, options, monkeypatch):

@@ -8,7 +8,6 @@ import json
 import random
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -266,7 +265,7 @@ def test_a_red_gate_of_runs_says_why(base, capsys):
     assert "largest parts" not in capsys.readouterr().out
 
 
-def test_a_red_gate_stays_red_where_no_parts_can_be_shown(base, capsys):
+def test_a_red_gate_stays_red_where_no_parts_can_be_shown(base, capsys, monkeypatch):
     """A measure that is no sum gives way to one that is; a pipe is read only once."""
     order = ["gate", "a.run", "worse.run", "qrels", "-m", "kendall_tau"]
     assert main([*order, "-m", "ndcg@3"]) == 3
@@ -275,16 +274,9 @@ def test_a_red_gate_stays_red_where_no_parts_can_be_shown(base, capsys):
     out = capsys.readouterr().out
     assert "Note: The parts of the difference in kendall_tau are not shown: kend" in out
     with Path("worse.run").open() as pipe:
-        command = [sys.executable, "-m", "polars_rank", "gate", "a.run", "-", "qrels"]
-        done = subprocess.run(
-            [*command, *MEASURES],
-            stdin=pipe,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 3
-    assert "are not shown: standard input" in done.stdout
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert main(["gate", "a.run", "-", "qrels", *MEASURES]) == 3
+    assert "are not shown: standard input" in capsys.readouterr().out
 
 
 def test_a_red_gate_warns_once(base, capsys):

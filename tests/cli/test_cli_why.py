@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -122,29 +121,15 @@ def test_compare_tells_the_largest_parts_if_asked(files, capsys):
     assert "name two runs or more, each a FILE" in capsys.readouterr().err
 
 
-def test_judgments_may_come_from_a_pipe(files):
+def test_judgments_may_come_from_a_pipe(files, capsys, monkeypatch):
     runs, qrels = files
     wanted = analysis.changes(runs["old"], runs["new"], qrels=qrels).queries
-    command = [sys.executable, "-m", "polars_rank", "changes"]
     with Path("qrels").open() as pipe:
-        done = subprocess.run(
-            [
-                *command,
-                "old.run",
-                "new.run",
-                "-",
-                "--table",
-                "queries",
-                "--format",
-                "json",
-            ],
-            stdin=pipe,
-            capture_output=True,
-            text=True,
-            check=True,
+        monkeypatch.setattr(sys, "stdin", pipe)
+        rows = printed(
+            capsys, "changes", "old.run", "new.run", "-", "--table", "queries"
         )
-    found = pl.DataFrame(json.loads(done.stdout), schema=wanted.schema)
-    assert_frame_equal(found, wanted)
+    assert_frame_equal(pl.DataFrame(rows, schema=wanted.schema), wanted)
 
 
 def test_json_has_the_summary(files, capsys):

@@ -126,6 +126,7 @@ def shares(simulation, n: int, runs: int, **drop: Any) -> tuple[float, float]:
     return simulation["shares"](simulation["builds"](changes, n, runs, 5, **drop))
 
 
+@pytest.mark.slow
 def test_builds_that_change_nothing_hardly_warn(simulation):
     """Among up to 15 checks; of 120 builds 6 may warn, and 3 errors more do in luck."""
     warns, fails = shares(simulation, 50, 120)

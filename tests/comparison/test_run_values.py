@@ -28,6 +28,7 @@ ABOUT = pl.DataFrame(
 )
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("argument", ["segments", "queries"])
 @pytest.mark.parametrize(
     "options",

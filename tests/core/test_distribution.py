@@ -61,6 +61,7 @@ def found(
     return row.row(0, named=True)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("high", [False, True])

@@ -16,12 +16,15 @@ RUN, QRELS = LOG.drop("label"), LOG.drop("score")
 
 @pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
 @pytest.mark.parametrize("lazy", [False, slow(True)])
-@pytest.mark.parametrize("judged", [False, True])
-def test_no_rows_give_no_value(judged, lazy, collect):
+@pytest.mark.parametrize(
+    ("judged", "half"), [(False, 0), (True, 1), slow(False, 1), slow(True, 0)]
+)
+def test_no_rows_give_no_value(judged, half, lazy, collect):
     frames = [RUN.clear(), QRELS.clear()] if judged else [LOG.clear()]
     frame, *qrels = [frame.lazy() if lazy else frame for frame in frames]
     options = {"qrels": qrels[0]} if qrels else {}
-    for name in METRICS:  # one by one, since some of them change what others need
+    # One by one, since some of them change what others need.
+    for name in [*METRICS][half::2]:
         means = collect(pr.evaluate(frame, name, **options))
         assert means.row(0)[0] == 0
         assert collect(pr.per_query(frame, name, **options)).height == 0

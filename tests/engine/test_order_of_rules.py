@@ -13,6 +13,7 @@ from itertools import combinations, product
 
 import polars as pl
 import pytest
+from slow import slow
 
 import polars_rank as pr
 from polars_rank._engine.spill import budget
@@ -148,11 +149,13 @@ PER_QUERY = {
 PATHS = [*PER_QUERY, "parts", "own parts"]
 
 
+@pytest.mark.parametrize("third", [0, slow(1), slow(2)])
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("path", PATHS)
-def test_rules_apply_in_one_order_on_every_path(path, apart, asked):
-    for chosen in choices():
+def test_rules_apply_in_one_order_on_every_path(path, apart, asked, third):
+    """A path meets all choices in the quick tests, each with some of the frames."""
+    for chosen in [*choices()][(third + apart + 2 * asked) % 3 :: 3]:
         if path.endswith("parts") and chosen["unjudged"] == "drop":
             continue
         known = wanted(apart=apart, asked=asked, **chosen)
@@ -326,6 +329,7 @@ BROKEN = {  # in the order in which they are told
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("path", ["eager", *PER_QUERY])
 @pytest.mark.parametrize("apart", [False, True])
 def test_of_two_broken_rules_every_path_tells_the_same(path, apart, collect):

@@ -22,7 +22,7 @@ HOUSE = Path(__file__).parents[2]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SESSION = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
-LONG = {"choices.md", "clicks.md", "clicks", "comparison", "report"}  # slow tests
+LONG = {"clicks", "comparison", "report"}  # rooms whose examples are slow tests
 ENGINES = {"dask.md", "ray.md", "spark.md"}  # test_engines.py runs their pages
 NEEDS = {  # pages of other tools, which are skipped where these are not installed
     "lightgbm.md": ["lightgbm"],
@@ -50,7 +50,7 @@ def with_any(block: re.Pattern[str]) -> list[Path]:
 @pytest.mark.parametrize(
     "page",
     [
-        slow(page) if page.name in LONG or page.name in NEEDS else page
+        page if page.name == "README.md" else slow(page)
         for page in with_any(SESSION)
         if page.name not in ENGINES
     ],

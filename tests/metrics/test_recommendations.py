@@ -103,6 +103,7 @@ def expected(shop, user, text):
     return plain.LISTS[name](own, user, shop.labels[user], shop.known, **given)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["any", "contiguous", "auto"])
 @pytest.mark.parametrize("judged", [True, False])
 def test_lists_equal_plain_loops(judged, layout):
@@ -315,6 +316,7 @@ def test_copies_of_unjudged_items_are_found():
         pr.evaluate(run, "novelty", on_duplicate="keep_rank", **given)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("convention", ["trec_eval", "trec_eval_9", "lightgbm", "ranx"])
 @pytest.mark.parametrize("layout", ["any", "contiguous"])
 def test_lists_without_checks(convention, layout):

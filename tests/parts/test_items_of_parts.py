@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from slow import slow
 from test_recommendations import CATALOG, MEASURES, Shop
 
 import polars_rank as pr
@@ -25,7 +26,7 @@ def about(shop):
 OPTIONS = {"query": "user", "doc": "item", "missing": "zero"}
 
 
-@pytest.mark.parametrize("by", [None, "half"])
+@pytest.mark.parametrize("by", ["half", slow(None)])
 def test_parts_add_up(by, tmp_path):
     shop = Shop(4, text=True)
     run = shop.run.with_columns(half=pl.col("user") % 2)

@@ -132,6 +132,7 @@ def test_a_task_that_has_ended_is_not_done_again(log, tmp_path, monkeypatch):
     assert bits(evaluate_parts(bucketed(log, 5, folder), MEASURES)) == single(log)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("what", ["index", "rows"])
 @pytest.mark.parametrize("damaged", [halved, lambda _: b"", lambda _: b"[[]]"])
 def test_a_task_whose_files_are_damaged_is_done_again(log, tmp_path, what, damaged):

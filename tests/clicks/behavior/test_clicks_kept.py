@@ -152,6 +152,7 @@ def put(**values):
     )
 
 
+ANOTHER = state(DAYS[0], part="0")
 SUMS = [n for n in KEPT.columns if n.endswith(("_plain", "_0", "_1", "_2", "_3"))]
 DAMAGE = {
     **{f"{n} is null": (put(**{n: None}), "are none that imp") for n in (*SUMS, "n")},
@@ -173,7 +174,7 @@ def test_damage_is_told_with_the_file(name, tmp_path):
     damaged, message = DAMAGE[name]
     path = tmp_path / "monday.parquet"
     damaged.write_parquet(path)
-    for given in (path, [path], [state(DAYS[0], part="0"), path]):
+    for given in (path, [path], [ANOTHER, path]):
         pattern = rf"monday\.parquet.*{message}|{message}"
         with pytest.raises(DataError, match=pattern) as told:
             clicks.merge_behavior(given)

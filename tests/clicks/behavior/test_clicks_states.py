@@ -16,7 +16,7 @@ LOG = (
     )
     .draw()
     .with_columns(
-        day=pl.col("impression_id") % 60,
+        day=pl.col("impression_id") % 20,
         device=pl.when(pl.col("impression_id") % 7 < 3).then(pl.lit("phone")),
         weight=pl.col("impression_id") % 3 + 0.5,
     )
@@ -81,8 +81,8 @@ def test_states_are_files_and_lazy(tmp_path):
 
 @pytest.mark.parametrize("cuped", [False, True])
 def test_arms_of_days_are_those_of_the_whole(cuped):
-    before = LOG.filter(pl.col("day") < 20).drop("arm")
-    after = LOG.filter(pl.col("day") >= 20)
+    before = LOG.filter(pl.col("day") < 7).drop("arm")
+    after = LOG.filter(pl.col("day") >= 7)
     options = {"arm": "arm", "control": "A", "adjust": "holm", "level": 0.9}
     options["expected_split"] = {"A": 9, "B": 11, "C": 10}
     parts = states(after.partition_by("day"), by=["device", "arm"])

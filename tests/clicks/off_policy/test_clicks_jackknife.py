@@ -74,7 +74,7 @@ def left_out(log, unit, **options):
     "options",
     [
         {"new": ["a", "b"], "baseline": "b"},
-        {"new": RANKING, "policy_aware": True},
+        slow({"new": RANKING, "policy_aware": True}),
         slow({"new": "a", "method": "snips", "clip": 0.6, "seed": 3}),
         {"new": {"f": RANKING, "a": "a"}, "method": "dr", "reward": "r", "clip": 0.5},
         slow({"new": "a", "by": "half", "measure": "precision@2"}),
@@ -105,6 +105,7 @@ def test_errors_are_those_of_leaving_out_groups(options, unit):
     assert_frame_equal(none, wanted, rel_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_order_files_and_buckets_change_nothing(tmp_path, monkeypatch):
     log = random_log(2)
     more = {"new": {"f": RANKING, "a": "a"}, "baseline": "a", "by": "half"}

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from slow import slow
+from slow import every_other, slow
 
 from polars_rank import clicks
 
@@ -191,7 +191,7 @@ ERRORS += ["relative_lower", "relative_upper"]
 ERRORS += ["clusters_control", "clusters_treatment"]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", every_other(CALLS))
 @pytest.mark.parametrize("least", [1, slow(0)])
 def test_whole_weights_are_copies(call, least):
     """A cluster of weight 0 is one of the log, and none of the copies."""
