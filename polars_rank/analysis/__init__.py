@@ -6,8 +6,9 @@ intervals they have, and ``contributions``.
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from polars_rank.core.later import later as _later
 
 if _TYPE_CHECKING:
     from polars_rank.analysis.contribution_rows import contributions
@@ -39,10 +40,4 @@ _LATER = {
     "to_judge": "next_judgments",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found = getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
-    return globals().setdefault(name, found)
+__getattr__ = _later(__name__, _LATER)

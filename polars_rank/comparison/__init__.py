@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from polars_rank.core.later import later as _later
 
 if _TYPE_CHECKING:
     from polars_rank.comparison.gate.gate import Gate
@@ -49,12 +50,7 @@ _LATER = {
     "trend": "systems.trend",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__ = _later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

@@ -8,8 +8,9 @@ same on every machine.
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from polars_rank.core.later import later as _later
 
 if _TYPE_CHECKING:
     from polars_rank.recommend.sampled_ranks import (
@@ -43,10 +44,4 @@ _LATER = {
     "split": "split_log",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found = getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
-    return globals().setdefault(name, found)
+__getattr__ = _later(__name__, _LATER)

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from polars_rank.core.later import later as _later
+
 if _TYPE_CHECKING:
     from polars_rank.uncertainty.audit.audit_result import Audit
 
 __all__ = ["Audit"]
 
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    from polars_rank.uncertainty.audit.audit_result import Audit
-
-    return Audit
+__getattr__ = _later(__name__, {"Audit": "audit.audit_result"})
