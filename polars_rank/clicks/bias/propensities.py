@@ -276,8 +276,11 @@ def _require_columns_of(
         if column is not None and name not in allowed:
             msg = f'{name}= is not for method "{method}"'
             raise ValueError(msg)
-    if shuffled is not None and (method != "randomized" or shuffled < 2):
-        msg = 'shuffled= is for method "randomized" and must be at least 2'
+    if shuffled is not None and method != "randomized":
+        msg = f'shuffled= is for method "randomized", not for "{method}": leave it out'
+        raise ValueError(msg)
+    if shuffled is not None and shuffled < 2:
+        msg = f"shuffled must be at least 2 positions, or None for all, not {shuffled}"
         raise ValueError(msg)
 
 

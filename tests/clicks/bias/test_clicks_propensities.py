@@ -706,7 +706,12 @@ def test_positions_count_from_0_and_totals_are_a_log():
         ("harvest", {"weight": "gamma"}, "propensities take no weight="),
         ("harvest", {"level": 95}, "level must lie between 0 and 1"),
         ("swap", {"swap": "swap", "normalize": "max"}, "compares with the first"),
-        ("ctr", {"shuffled": 3}, "shuffled= is for method"),
+        ("ctr", {"shuffled": 3}, 'is for method "randomized", not for "ctr": leave'),
+        (
+            "randomized",
+            {"randomized": "shuffled", "shuffled": 1},
+            "shuffled must be at least 2 positions, or None for all, not 1",
+        ),
         (
             "harvest",
             {"estimator": "chain", "cluster": "u"},
