@@ -113,7 +113,7 @@ SIMULATED = {
 }
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(1, rest=2)
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
 @pytest.mark.parametrize("n", [12, 50, 200])
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ IDS = {
 }
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(2, rest=3)
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "order"])
 @pytest.mark.parametrize("judged", [True, False])

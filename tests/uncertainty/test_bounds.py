@@ -209,13 +209,20 @@ JUDGED_ALONE = [  # of which an unjudged document is no document without relevan
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("per_query", [True, False])
-@pytest.mark.parametrize("over", [("labels",), ("labels", "ties")])
 @pytest.mark.parametrize(
-    "names", [JUDGED_ALONE, *map(slow, in_tens(asked()))], ids=lambda ten: ten[0][0]
+    ("names", "tied", "per_query"),
+    [
+        *((JUDGED_ALONE, *way) for way in itertools.product([False, True], repeat=2)),
+        *(
+            slow(ten, tied, (i + tied) % 2 == 0)
+            for i, ten in enumerate(in_tens(asked()))
+            for tied in (False, True)
+        ),
+    ],
+    ids=lambda value: value[0][0] if isinstance(value, list) else None,
 )
-def test_a_value_is_within_its_own_limits(names, over, per_query):
-    tied = len(over) > 1
+def test_a_value_is_within_its_own_limits(names, tied, per_query):
+    over = ("labels", "ties") if tied else ("labels",)
     found = lists(random.Random(31), 30, size=4 if tied else 5, tied=tied)
     run, qrels = frames(found)
     options = {"qrels": qrels, "max_grade": TOP, "over": over, "per_query": per_query}
