@@ -29,6 +29,12 @@ def web():
     sys.path.remove(str(DOCS))
 
 
+@pytest.fixture(scope="module")
+def rows(web):
+    """Where the tools differ on nDCG, row by row."""
+    return "\n".join(web["measures"].differs(METRICS["ndcg"])).splitlines()
+
+
 def dcg(grades, gain=float):
     return sum(gain(g) / log2(i + 1) for i, g in enumerate(grades, 1))
 
@@ -56,11 +62,10 @@ def test_every_formula_can_be_shown(web):
         ("recommenders", "abcde", IDEAL, lambda g: float(g > 0)),
     ],
 )
-def test_the_ndcg_of_a_tool(web, tool, order, ideal, gain):
+def test_the_ndcg_of_a_tool(web, rows, tool, order, ideal, gain):
     expected = dcg([GRADES[doc] for doc in order], gain) / dcg(ideal, gain)
     value = web["sample"].value("ndcg", convention=tool)
     assert value == pytest.approx(expected, abs=1e-12)
-    rows = "\n".join(web["measures"].differs(METRICS["ndcg"])).splitlines()
     row = next(row for row in rows if f"(../tools/{tool}.md)" in row)
     assert f"| {expected:.4f}".rstrip("0") in row
     assert ("`gain=" in row) == (gain is not float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
@@ -74,6 +75,16 @@ def full(made, **options):
     )
 
 
+@cache
+def usual_page():
+    return full(data())
+
+
+@cache
+def usual_reasons():
+    return reasons(data())
+
+
 class Tags(HTMLParser):
     """All tags, and the data of the page."""
 
@@ -113,7 +124,7 @@ def several(made, **options):
 
 
 def test_names_are_text():
-    html = full(data())
+    html = usual_page()
     page = Tags(html)
     assert page.tags.count("script") == 2
     assert page.tags.count("style") == 1
@@ -124,11 +135,11 @@ def test_names_are_text():
 
 def test_nothing_is_fetched():
     """Links of documents are data, which the script makes links only if it is asked."""
-    page = Tags(full(data()))
+    page = Tags(usual_page())
     for name, value in page.attributes:
         if name in ("src", "href", "xlink:href", "action"):
             assert value.startswith(("#", "data:,")), value
-    assert "default-src 'none'" in full(data())
+    assert "default-src 'none'" in usual_page()
 
 
 def test_values_are_those_of_a_loop():
@@ -299,7 +310,7 @@ def test_several_runs_and_measures_are_views_of_a_page():
 )
 def test_wrong_arguments(options, error, said):
     with pytest.raises(error, match=said):
-        report.page(reasons(data()), **options)
+        report.page(usual_reasons(), **options)
 
 
 def test_a_column_that_is_not_there():
