@@ -112,7 +112,8 @@ def docs(session: nox.Session) -> None:
     """Build the documentation site, and look at it in Chromium if that is there."""
     install(session, "docs", "pytest", "pytest-timeout", "pytest-xdist")
     session.install("-q", "playwright", "axe-playwright-python", env=QUICK_INSTALL)
-    pytest(session, "-m", "slow", "-rs", "-n", "0", "tests/docs")
+    files = ("tests/docs/test_site.py", "tests/docs/test_site_browser.py")
+    pytest(session, "-m", "slow", "-rs", "-n", "0", *files)  # slow has the others
 
 
 @nox.session
