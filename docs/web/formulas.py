@@ -7,9 +7,14 @@ from __future__ import annotations
 
 SYMBOLS = {  # a short name: how it is written, and what it is
     "a": (r"\alpha", "probability that a relevant document leaves nothing to want"),
-    "ab": (r"(a, b)", "a pair of documents"),
-    "A": (r"A_d", r"agreement at depth $d$: $X_d / d$"),
+    "a'": (r"\alpha", "part of the past in the smoothed list"),
+    "ab": (r"(a, b)", "a pair of documents that have a score and a label"),
+    "A": (
+        r"A_d",
+        r"agreement at depth $d$: $X_d / d$; extrapolated below the end of the lists",
+    ),
     "b": (r"\beta", "weight of the gains"),
+    "beta": (r"\beta", "how much more recall weighs than precision"),
     "b'": (r"\beta", "persistence: probability of going on to the next rank"),
     "BR": (
         r"B_i",
@@ -18,7 +23,9 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "c": (r"c_i", "1 if the document at rank $i$ is relevant, else 0"),
     "C": ("C", "pairs in the same order by score and by label"),
     "D": ("D", "pairs in opposite orders by score and by label"),
+    "D'": ("D", "depth: the length of the longer of both"),
     "E": ("E", "pairs that are tied by score or by label, but not by both"),
+    "eps": (r"\epsilon", "$10^{-5}$"),
     "disc": (
         r"d(i)",
         r"discount of rank $i$: $\log_2(i + 1)$ unless chosen otherwise",
@@ -35,6 +42,11 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "G*": (r"G^*_i", "gain of the first $i$ documents of the ideal order"),
     "gam": (r"\gamma", "share of users who read on after a relevant document"),
     "h": (r"h_i", r"relevant documents among the first $i$: $c_1 + \dots + c_i$"),
+    "h+": (r"h_n", "those of them that were retrieved"),
+    "hb": (
+        r"h_b, h_c",
+        "how much surplus gain raises the target, and the cutoff: hb and hc",
+    ),
     "i1": (r"i_{sj}", "rank of the $j$-th relevant document of subtopic $s$"),
     "k": ("k", "cutoff; without one, the number of retrieved documents"),
     "k+": ("k", "cutoff; without one, no document is too far down"),
@@ -47,13 +59,36 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "n": ("n", "number of documents in the list"),
     "n'": ("n", "number of documents that have a score and a label"),
     "n12": ("n_1, n_2", "pairs that are tied by score, and by label"),
-    "N": ("N", "number of documents that were judged not relevant"),
+    "N": (
+        "N",
+        "number of documents that were judged not relevant; without any, nothing is "
+        "subtracted",
+    ),
     "p": ("p", "persistence: probability of going on to the next rank"),
     "P": ("P", "precision"),
+    "pool": (
+        r"m_i",
+        "documents above rank $i$ that are in the pool: those with a grade, even a "
+        "negative one",
+    ),
+    "order": (r"\pi(i)", "the document at place $i$ by label, equal labels by rank"),
     "q": (r"q_i", "probability that the document at rank $i$ satisfies the user"),
+    "q*": (r"q^*_i", "the same in the ideal order"),
     "Rec": ("Q", "recall"),
     "R": ("R", "number of relevant documents, retrieved or not"),
+    "R+": ("R", "number of documents with a positive gain, retrieved or not"),
+    "Rs": (r"R_s", "number of relevant documents of subtopic $s$"),
+    "reln": (
+        r"\mathrm{rel}_i, \mathrm{nonrel}_i",
+        "documents of the pool above rank $i$ that are relevant, and that were judged "
+        "not relevant",
+    ),
     "s": (r"s_i", "score at rank $i$"),
+    "stop": (
+        r"\mathrm{stop}_i",
+        r"weight of the grade at rank $i$; $\mathrm{stop}^*_j$ is that of the $j$-th "
+        "of all relevant documents",
+    ),
     "S": ("S", "number of subtopics that have a relevant document"),
     "H": ("H", "items with which the user interacted, of the history"),
     "I": ("I", "number of items in the catalog"),
@@ -79,7 +114,11 @@ SYMBOLS = {  # a short name: how it is written, and what it is
         "rank of item $i$ by its interactions; equal numbers share one, without gaps; "
         "$I + 1$ for an item that the history lacks",
     ),
-    "tail": ("T", "the long tail: items beyond the most popular ones"),
+    "tail": (
+        "T",
+        "the long tail: all but the most popular items, which together have the share "
+        "head of the interactions",
+    ),
     "users": ("u(i)", "number of users who interacted with item $i$, at least 1"),
     "users0": ("u(i)", "number of users who interacted with item $i$"),
     "U": ("U", "number of users of the history"),
@@ -95,14 +134,25 @@ SYMBOLS = {  # a short name: how it is written, and what it is
         "retrieved, relevant and not retrieved, neither",
     ),
     "T": ("T", "gain that the user aims for"),
-    "u": (r"u_i", "1 if the document at rank $i$ is unjudged, else 0"),
+    "u": (
+        r"u_i",
+        "1 if the document at rank $i$ has no label or a negative one, else 0",
+    ),
+    "u'": (r"u_i", "1 if the document at rank $i$ has no label, else 0"),
     "v": (r"v_i", "1 if the document at rank $i$ is judged, else 0"),
+    "v0": (
+        r"v_i",
+        "1 if the document at rank $i$ is judged, else 0; one of a negative grade is "
+        "not",
+    ),
     "w'": (
         "w_a",
-        "1 / place of the document by score; by label; the mean of both values",
+        "1 / place of document $a$; with the places by score and with those by label, "
+        "and the mean of both values is taken",
     ),
-    "w": (r"W_i", "weight of rank $i$: how likely the user gets there"),
+    "w": (r"W_i", "probability that the user looks at rank $i$; $W_1 = 1$"),
     "X": (r"X_d", "documents that the first $d$ of both rankings have in common"),
+    "X*": (r"X^*_d", "the same of the ideal ranking with itself"),
 }
 USER = r"\frac{\sum_i W_i g_i}{\sum_i W_i}, \qquad "
 GREEDY = r"value of the greedy ideal order"
@@ -120,17 +170,17 @@ FORMULAS = {  # TeX, and the symbols in it
     "average_ndcg": (
         r"\frac{1}{R} \left( \sum_{i \,:\, g_i > 0} \mathrm{ndcg@}i"
         r" + (R - h_n) \, \mathrm{ndcg} \right)",
-        "g h n R",
+        "g R+ h+ n",
     ),
     "r_ndcg": (
-        r"\frac{1}{m} \sum_{j=1}^{m} \mathrm{ndcg@}i_j, \qquad"
-        r" g^*_{i_j} > g^*_{i_j + 1} \text{ or } i_j = n > R + 1",
-        "g* n R",
+        r"\frac{1}{|E|} \sum_{i \in E} \mathrm{ndcg@}i, \qquad"
+        r" E = \{ i : g^*_i > g^*_{i + 1} \text{ or } i = n > R + 1 \}",
+        "g* n R+",
     ),
     "g_measure": (
         r"\frac{1}{\sum_i g^*_i} \sum_i"
         r" \frac{g_i}{\log_2(2 + G^*_i + \max(0, i - R) - G_i)}",
-        "g g* G G* R",
+        "g g* G G* R+",
     ),
     "binary_g_measure": (
         r"\frac{1}{R} \sum_{i=1}^{n} \frac{c_i}{\log_2(2 + i - h_i)}",
@@ -144,7 +194,7 @@ FORMULAS = {  # TeX, and the symbols in it
     "f1": (r"\frac{2 h_k}{k + R}", "h k R"),
     "f_measure": (
         r"\frac{(x + 1) \, h_k}{k + x R}, \qquad x = \beta^2",
-        "h k R",
+        "h k R beta",
     ),
     "ap": (r"\frac{1}{R} \sum_{i=1}^{k} c_i \, \frac{h_i}{i}", "c h k R"),
     "rr": (r"\frac{1}{f} \quad \text{if } f \le k, \text{ else } 0", "f k"),
@@ -163,21 +213,26 @@ FORMULAS = {  # TeX, and the symbols in it
         "BR c h G G* b k+ R",
     ),
     "ncu_gu": (
-        r"\frac{\sum_i c_i \, \mathrm{stop}_i \, B_i}{\sum_{j=1}^{R} \mathrm{stop}_j}",
-        "BR c h G G* b R",
+        r"\frac{\sum_i c_i \, \mathrm{stop}_i \, B_i}"
+        r"{\sum_{j=1}^{R} \mathrm{stop}^*_j}",
+        "BR c h G G* b stop R",
     ),
     "ncu_rb": (
         r"\frac{\sum_i c_i \, \gamma^{h_i - 1} B_i}{\sum_{j=1}^{R} \gamma^{j - 1}}",
         "BR c h G G* gam b R",
     ),
-    "o_measure": (r"B_f", "BR h G G* b f"),
+    "o_measure": (
+        r"B_f, \text{ or } 0 \text{ if nothing relevant is retrieved}",
+        "BR h G G* b f",
+    ),
     "p_measure": (
         r"B_m, \qquad m = \min \{ i : g_i = \max_j g_j \}",
         "BR h g G G* b",
     ),
     "p_plus": (
         r"\frac{1}{h_m} \sum_{i=1}^{m} c_i B_i, \qquad"
-        r" m = \min \{ i : g_i = \max_j g_j \}",
+        r" m = \min \{ i : g_i = \max_j g_j \}, \qquad"
+        r" 0 \text{ if nothing relevant is retrieved}",
         "BR c h g G G* b",
     ),
     # user models
@@ -191,7 +246,7 @@ FORMULAS = {  # TeX, and the symbols in it
     ),
     "inst": (
         USER + r"\frac{W_{i+1}}{W_i} = \left(\frac{i + 2T - G_i - 1}"
-        r"{i + 2T - G_i}\right)^2, \; i \le K",
+        r"{i + 2T - G_i}\right)^2, \; i < K",
         "gs G w T K",
     ),
     "nerr8": (USER + r"W_{i+1} = W_i (1 - g_i), \; i < k", "gs w k"),
@@ -210,7 +265,7 @@ FORMULAS = {  # TeX, and the symbols in it
         r"\frac{G_m}{m}, \qquad m = \min \{ i : G_i \ge T + h_b \delta_i"
         r" \text{ or } i \ge k + h_c \delta_i \}, \qquad"
         r" \delta_i = \sum_{j < i} (g_j - \mathrm{median})",
-        "gs G T k",
+        "gs G T hb k",
     ),
     # cascade
     "err": (
@@ -221,7 +276,7 @@ FORMULAS = {  # TeX, and the symbols in it
     "nerr": (
         r"\frac{\sum_{i=1}^{k} \frac{q_i}{i} \prod_{j < i} (1 - q_j)}"
         r"{\sum_{i=1}^{k} \frac{q^*_i}{i} \prod_{j < i} (1 - q^*_j)}",
-        "q k+",
+        "q q* k+",
     ),
     "pfound": (
         r"\sum_{i=1}^{k} \mathrm{decay}^{\, i - 1} q_i \prod_{j < i} (1 - q_j), \qquad"
@@ -283,7 +338,7 @@ FORMULAS = {  # TeX, and the symbols in it
     "num_ret": (r"n", "n"),
     "num_rel": (r"R", "R"),
     "num_rel_ret": (r"h_n = \sum_{i=1}^{n} c_i", "c h n"),
-    "num_nonrel_judged_ret": (r"\sum_{i=1}^{n} v_i (1 - c_i)", "v c n"),
+    "num_nonrel_judged_ret": (r"\sum_{i=1}^{n} v_i (1 - c_i)", "v0 c n"),
     "utility": (
         r"\mathrm{tp} \, T_+ + \mathrm{fp} \, F_+ + \mathrm{fn} \, F_-"
         r" + \mathrm{tn} \, T_-",
@@ -294,18 +349,18 @@ FORMULAS = {  # TeX, and the symbols in it
         r"\frac{1}{R} \sum_{i=1}^{n} c_i"
         r" \left(1 - \frac{\min(m_i, R)}{\min(N, R)}\right), \qquad"
         r" m_i = \sum_{j < i} v_j (1 - c_j)",
-        "c v n N R",
+        "c v0 n N R",
     ),
     "gm_bpref": (r"\log \max\left(\mathrm{bpref}, 10^{-5}\right)", ""),
     "inf_ap": (
         r"\frac{1}{R} \sum_{i=1}^{n} c_i \, \frac{1 + m_i \, p_i}{i}, \qquad"
         r" p_i = \frac{\mathrm{rel}_i + \epsilon}"
         r"{\mathrm{rel}_i + \mathrm{nonrel}_i + 2 \epsilon}",
-        "c n R",
+        "c n pool reln eps R",
     ),
     "judged": (r"\frac{1}{\min(k, n)} \sum_{i=1}^{k} v_i", "v k n"),
     "unjudged": (r"\frac{1}{k} \sum_{i=1}^{k} u_i", "u k"),
-    "hole": (r"\frac{1}{k} \sum_{i=1}^{k} u_i", "u k"),
+    "hole": (r"\frac{1}{k} \sum_{i=1}^{k} u_i", "u' k"),
     # losses
     "squared_error": (
         r"\frac{\sum_{i=1}^{k} v_i (s_i - \ell_i)^2}{\sum_{i=1}^{k} v_i}",
@@ -316,16 +371,17 @@ FORMULAS = {  # TeX, and the symbols in it
         "ab s l",
     ),
     "listmle": (
-        r"\sum_{i=1}^{k} \left( \log \sum_{j=i}^{n} e^{s_{\pi(j)}}"
+        r"\sum_{i=1}^{\min(k, n)} \left( \log \sum_{j=i}^{n} e^{s_{\pi(j)}}"
         r" - s_{\pi(i)} \right), \qquad"
         r" \ell_{\pi(1)} \ge \ell_{\pi(2)} \ge \dots",
-        "s l k n",
+        "s l order k+ n'",
     ),
     # overlap
     "rbo": (r"\frac{1 - p}{p} \sum_{d=1}^{\infty} p^d A_d", "A X p"),
     "compat": (
-        r"\frac{\sum_d p^{d - 1} X_d / d}{\sum_d p^{d - 1} X^*_d / d}",
-        "X p",
+        r"\frac{\sum_{d=1}^{D} p^{d - 1} X_d / d}"
+        r"{\sum_{d=1}^{D} p^{d - 1} X^*_d / d}",
+        "X X* D' p",
     ),
     "overlap": (r"\frac{|L \cap L'|}{\max(|L|, |L'|)}", "L L' k"),
     "jaccard": (r"\frac{|L \cap L'|}{|L \cup L'|}", "L L' k"),
@@ -336,7 +392,7 @@ FORMULAS = {  # TeX, and the symbols in it
         "ab s c",
     ),
     "relevant_above": (
-        r"1 - \frac{\sum_{i=1}^{k} c_i (i - h_i)}{F (n - F)}",
+        r"1 - \frac{\sum_{i=1}^{k} c_i (i - h_i)}{F (\min(k, n) - F)}",
         "c h k n F",
     ),
     "partial_auc": (
@@ -386,17 +442,19 @@ FORMULAS = {  # TeX, and the symbols in it
     ),
     # subtopics
     "alpha_dcg": (
-        r"\sum_{s} \sum_{j \,:\, i_{sj} \le k}"
-        r" \frac{(1 - \alpha)^{j - 1}}{\log_2(i_{sj} + 1)}",
-        "i1 a k",
+        r"\frac{\sum_{s} \sum_{j \,:\, i_{sj} \le k}"
+        r" (1 - \alpha)^{j - 1} / \log_2(i_{sj} + 1)}"
+        r"{S \sum_{i=1}^{k} (1 - \alpha)^{i - 1} / \log_2(i + 1)}",
+        "i1 a k S",
     ),
     "alpha_ndcg": (
         rf"\frac{{\mathrm{{alpha\_dcg}}}}{{\text{{{GREEDY}}}}}",
         "",
     ),
     "err_ia": (
-        r"\frac{1}{S} \sum_{s} \sum_{j \,:\, i_{sj} \le k}"
-        r" \frac{(1 - \alpha)^{j - 1}}{i_{sj}}",
+        r"\frac{\sum_{s} \sum_{j \,:\, i_{sj} \le k}"
+        r" (1 - \alpha)^{j - 1} / i_{sj}}"
+        r"{S \sum_{i=1}^{k} (1 - \alpha)^{i - 1} / i}",
         "i1 a k S",
     ),
     "nerr_ia": (rf"\frac{{\mathrm{{err\_ia}}}}{{\text{{{GREEDY}}}}}", ""),
@@ -413,7 +471,7 @@ FORMULAS = {  # TeX, and the symbols in it
     "ap_ia": (
         r"\frac{1}{S} \sum_{s} \frac{1}{R_s} \sum_{j \,:\, i_{sj} \le k}"
         r" \frac{j}{i_{sj}}",
-        "i1 k S",
+        "i1 k S Rs",
     ),
     "st_recall": (
         r"\frac{|\{ s : i_{s1} \le k \}|}{S}",
@@ -452,7 +510,7 @@ FORMULAS = {  # TeX, and the symbols in it
     ),
     "miscalibration": (
         r"\sum_g p_g \log \frac{p_g}{(1 - \alpha) q_g + \alpha p_g}",
-        "pg qg",
+        "pg qg a'",
     ),
     "awrf": (
         r"1 - \tfrac{1}{2} \sum_g \left( e_g \log_2 \frac{2 e_g}{e_g + t_g}"
@@ -463,7 +521,7 @@ FORMULAS = {  # TeX, and the symbols in it
         r"\frac{|\{ \text{categories of } i : i \in L \}|}{k}",
         "Lk k",
     ),
-    "user_coverage": (r"[\, |L| \ge \text{least} \,]", "Lk"),
+    "user_coverage": (r"[\, |L| \ge \mathrm{least} \,]", "Lk"),
     # catalog
     "coverage": (r"\frac{|\bigcup_V L|}{I}", "V Lk I"),
     "gini": (r"\frac{\sum_{j=1}^{I} (2 j - I - 1) \, p_{(j)}}{I - 1}", "p(j) I"),

@@ -678,6 +678,20 @@ def jaccard(x):
     return len(one & two) / len(one | two)
 
 
+@read
+def compat(x):
+    wanted = {i: x.g(i) for i in x.ranks if x.g(i)}
+    wanted |= {-j: y for j, y in enumerate(x.others, 1) if y}
+    ideal = sorted(wanted, key=lambda i: (-wanted[i], i < 0))
+    depths = range(1, max(x.n, len(ideal)) + 1)
+
+    def shared(ranking):
+        common = (len({*ranking[:d]} & {*ideal[:d]}) for d in depths)
+        return sum(0.95 ** (d - 1) * n / d for d, n in zip(depths, common, strict=True))
+
+    return shared([*x.ranks]) / shared(ideal)
+
+
 def tops(x):
     """The first k by score and by label, which has those not retrieved as well."""
     labels = {i: x.l[i] for i in x.ranks if x.v(i)}

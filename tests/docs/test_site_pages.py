@@ -46,6 +46,38 @@ def test_every_measure_has_a_formula_whose_symbols_are_explained(web):
     assert used == symbols.keys()
 
 
+def letters(tex):
+    """Letters and upright words of a formula, Greek ones by their command."""
+    words = re.findall(r"\\mathrm\{([^}]*)\}", tex)
+    tex = re.sub(r"\\(?:text|mathrm)\{[^{}]*\}", " ", tex)
+    greek = {"alpha", "beta", "gamma", "delta", "epsilon", "ell", "pi"}
+    commands = re.findall(r"\\([A-Za-z]+)", tex)
+    plain = re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", " ", tex))
+    names = {word.replace("\\_", "_").rstrip("@") for word in words}
+    return names | {word for word in commands if word in greek} | set(plain)
+
+
+def test_every_letter_of_a_formula_is_explained(web):
+    """By its symbols, within it (``m = ...``, an index) or as a parameter."""
+    formulas, symbols = web["formulas"].FORMULAS, web["formulas"].SYMBOLS
+    usual = {"i", "j", "e", "sgn", "rank", "round", *METRICS}
+    left = {}
+    for name, (tex, used) in formulas.items():
+        said = [part for symbol in used.split() for part in symbols[symbol]]
+        known = usual.union(METRICS[name].parameters)
+        for part in said[::2]:
+            known |= letters(part)
+        for part in said[1::2]:
+            known |= letters(" ".join(re.findall(r"\$(.*?)\$", part)))
+        known |= letters(
+            " ".join(re.findall(r"([A-Za-z]\w*|\\[a-z]+)(?:_\w|\([a-z]\))? =", tex))
+        )
+        known |= letters(" ".join(re.findall(r"\\(?:sum|min|max)_\{?(\w)", tex)))
+        if unknown := letters(tex) - known:
+            left[name] = unknown
+    assert not left
+
+
 def test_every_formula_can_be_shown(web):
     convert = pytest.importorskip("latex2mathml.converter").convert
     for tex, _ in web["formulas"].FORMULAS.values():
