@@ -223,6 +223,8 @@ def test_floors_and_margins_by_measure():
         pr.gate(base(), baseline=base(), floors={"ap": 0.1})
     with pytest.raises(ValueError, match="margin must be 0 or more"):
         pr.gate(base(), baseline=base(), margin=-0.1)
+    with pytest.raises(ValueError, match="not '1%'; for a share of a mean, multiply"):
+        pr.gate(base(), baseline=base(), margin="1%")
     with pytest.raises(ValueError, match="rule must be one of"):
         pr.gate(base(), baseline=base(), rule="any")
     with pytest.raises(ValueError, match="no column 'language'"):

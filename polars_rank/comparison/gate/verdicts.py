@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -50,8 +51,11 @@ class Standard:
         """Refuse numbers that are not margins."""
         lone = not isinstance(self.margin, Mapping)
         given = [self.margin] if lone else list(self.margin.values())  # type: ignore[union-attr]
-        if wrong := [m for m in given if not m >= 0]:  # type: ignore[operator]
-            msg = f"margin must be 0 or more, not {wrong[0]!r}"
+        if wrong := [m for m in given if not (isinstance(m, Real) and float(m) >= 0)]:
+            msg = (
+                f"margin must be 0 or more, a difference of means, not {wrong[0]!r}; "
+                "for a share of a mean, multiply it by the mean"
+            )
             raise ValueError(msg)
         if wrong := [f for f in self.floors.values() if not math.isfinite(f)]:
             msg = f"a floor must be a finite number, not {wrong[0]!r}"
