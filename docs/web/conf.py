@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import docstrings
 import mathematics
 import published
+import summaries
 
 import polars_rank
 from polars_rank.conventions.tools import TOOLS
@@ -51,6 +52,7 @@ html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # summaries.py has others
 html_theme_options: dict[str, Any] = {
     "navigation_with_keys": False,
     "show_prev_next": False,
@@ -87,10 +89,17 @@ def link_terms(
 
 
 def search(app: Any, pagename: str, *_: Any) -> None:
-    """The page of the search has an order of its own."""
+    """The page of the search has an order and summaries of its own."""
     if pagename == "search":
-        app.add_js_file(None, body=f"const NAMES = {json.dumps(other_names())};")
+        known = {"NAMES": other_names(), "SUMMARIES": summaries.summaries(app.env)}
+        for name, value in known.items():
+            app.add_js_file(None, body=f"const {name} = {script(value)};")
         app.add_js_file("search.js")
+
+
+def script(value: Any) -> str:
+    """A value as JSON that can stand in a page."""
+    return json.dumps(value).replace("</", "<\\/")
 
 
 def setup(app: Any) -> None:

@@ -63,6 +63,39 @@ ASKED = {  # what people type, and pages of which one is among the first three r
     ],
     "install": ["guide/first-steps.html#install"],
     "hit rate": ["measures/accuracy.html", "questions.html#what-is-hit-rate"],
+    "recall per user activity": [
+        "questions.html#users-by-activity",
+        "guide/recommender-tour.html#is-it-so-for-everybody",
+    ],
+    "holm correction latex table": [
+        "questions.html#latex",
+        "guide/paper-table.html",
+    ],
+    "worst queries between two runs": ["questions.html#worst-queries"],
+    "confidence interval per country": ["questions.html#confidence-interval"],
+    "elasticsearch hits": [
+        "questions.html#elasticsearch",
+        "guide/coming-from.html#opensearch",
+    ],
+    "compare runs without judgments": ["questions.html#rbo"],
+    "precision recall curve": [
+        "measures/interpolated_precision.html",
+        "measures/eleven_point_ap.html",
+        "measures/families/recall_levels.html",
+    ],
+    "catboost pfound": ["measures/pfound.html", "loops/catboost.html"],
+    "popularity bias recommender": [
+        "guide/recommend",
+        "measures/mean_popularity.html",
+        "measures/families/recommendation.html",
+    ],
+    "dbt": ["loops/duckdb-and-dbt.html"],
+    "number of topics power": ["questions.html#power", "guide/compare.html"],
+    "out of memory": ["questions.html#out-of-memory", "large-data.html"],
+    "sampled metrics too high": ["guide/recommend.html"],
+    "merge daily results": ["guide/parts.html", "questions.html#can-i-add-up"],
+    "position bias propensity": ["guide/clicks.html", "api/polars_rank.clicks"],
+    "multi-hop questions": ["measures/full_recall.html", "guide/retrieval-for-rag"],
 }
 LOOKS = [("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)]
 TWO = [LOOKS[0], LOOKS[3]]  # each scheme and each width once: many pages take long
@@ -93,6 +126,10 @@ def test_search_finds_ndcg(tab, site):
     tab.wait_for_selector("#search-results ul.search li a")
     found = tab.locator("#search-results ul.search li a").all_inner_texts()
     assert "ndcg" in found
+    tab.wait_for_selector("#search-results p.context")  # also from file://
+    said = tab.locator("#search-results p.context").all_inner_texts()
+    assert len(said) > 10
+    assert any(text.startswith("DCG divided by the ideal DCG") for text in said)
     tab.locator("#search-results ul.search li a", has_text="ndcg").first.click()
     tab.wait_for_selector("h1")
     assert "search.html" not in tab.url

@@ -1,7 +1,8 @@
 // Order what the search finds by how much of it was asked for. Sphinx shows only pages
 // that have every word, in alphabetical order if none is in a title. Here a rare word
 // counts more than a common one, in a heading more than in the text, and the result is
-// the heading that has most; what stands before a colon is its topic. NAMES are other names of measures and tools.
+// the heading that has most; what stands before a colon is its topic. NAMES are other
+// names of measures and tools, SUMMARIES the first words of pages and headings.
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search === "undefined") return;
   if (Search.hasIndex()) Search._index.indexentries = {}; // the words of the glossary
@@ -9,7 +10,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const FIRST = [
     [/^(changelog|benchmarks|contributing|design|reliability|words|development\/|\w+\/index)/, 0.4],
     [/^(api\/|parity|glossary)/, 0.6],
-    [/^(questions|guide\/|loops\/)/, 1.15],
+    [/^questions/, 1.2],
+    [/^(guide\/|loops\/)/, 1.15],
   ];
   const worth = (page) => (FIRST.find(([name]) => name.test(page)) ?? [0, 1])[1];
   const stemmer = new Stemmer();
@@ -19,6 +21,19 @@ document.addEventListener("DOMContentLoaded", () => {
       .map((word) => [stemmer.stemWord(word), word]);
   const files = (list) => (list === undefined ? [] : [list].flat());
   const own = (terms, word) => (Object.hasOwn(terms, word) ? files(terms[word]) : []);
+
+  const stopPulse = Search.stopPulse;
+  Search.stopPulse = () => { // all results are there
+    stopPulse();
+    for (const link of Search.output.querySelectorAll("li > a:only-child")) {
+      const [page, id = ""] = link.getAttribute("href").split("#");
+      const words = SUMMARIES[page.replace(/\.html$/, "")]?.[id];
+      if (!words) continue;
+      const summary = link.parentElement.appendChild(document.createElement("p"));
+      summary.className = "context";
+      summary.textContent = words;
+    }
+  };
 
   let headings = null;
   const read = () =>
