@@ -30,6 +30,8 @@ DRAWN = re.compile(r"^!\[[^\]]*\]\((\S+\.svg)\)$", re.MULTILINE)
 TABLE_START = "| word |"
 TERM = re.compile(r"^\| ([^-|][^|]*) \| (.*) \|$", re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+SESSION = re.compile(r"(^```pycon\n.*?^```\n)", re.DOTALL | re.MULTILINE)
+FRAMES = "[The frames of the examples](#the-frames-of-the-examples)"
 SECTIONS = {  # of docs/index.md, and the page of each
     "Guide": "guide/index",
     "Reference": "reference/index",
@@ -53,6 +55,7 @@ def pages() -> dict[str, str]:
     )
     found["measures/index.md"] += "\n" + toctree([f"families/{f}" for f in families])
     found["glossary.md"] = glossary(found["glossary.md"])
+    found["questions.md"] = questions(found["questions.md"])
     return found | sections(found)
 
 
@@ -170,6 +173,12 @@ def glossary(text: str) -> str:
         for names, meaning in TERM.findall(text)[1:]  # the first is the heading
     )
     return f"{text.partition(TABLE_START)[0]}```{{glossary}}\n{entries}\n```\n"
+
+
+def questions(text: str) -> str:
+    """The page of questions: whoever lands on one sees where its frames are."""
+    first, *others = text.split("\n### ")
+    return "\n### ".join([first, *(SESSION.sub(rf"\1\n{FRAMES}\n", q) for q in others)])
 
 
 def terms() -> list[str]:
