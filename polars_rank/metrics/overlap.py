@@ -38,9 +38,10 @@ def rbo(
     """Rank-biased overlap of the ranking by score and the ranking by label.
 
     ``(1 - p) / p * sum over depths d of p^d A_d``; ``A_d = X_d / d``, where the first d
-    documents of both have ``X_d`` in common. A document without a score (or label) is
-    not in that ranking. ``estimate``: agreement is extrapolated below the end of the
-    lists (``"ext"``), or the least and largest possible values, and their difference.
+    documents of both have ``X_d`` in common. Of two runs, the labels are the scores of
+    the other. A document without a score (or label) is not in that ranking.
+    ``estimate``: agreement is extrapolated below the end of the lists (``"ext"``), or
+    the least and largest possible values, and their difference.
     ``tied``: the mean over all orders of tied documents (``"a"``), that mean corrected
     for the information lost (``"b"``), or ties share a rank as in sports (``"w"``).
 
