@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from polars_rank._engine.schema import require_columns
+from polars_rank._engine.spill.bounded import bounded
 from polars_rank.clicks.behavior.cluster_states import hashed, key_text
 from polars_rank.core.parameters import is_whole
+from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 
 How: TypeAlias = Literal["last", "time", "users"]
 Ties: TypeAlias = Literal["item", "hash"]
 HOWS, TIES = ("last", "time", "users"), ("item", "hash")
+PLACE, SINCE = "polars_rank.place", "polars_rank.since"
+MEMORY = 500_000_000  # bytes: the ids and times of more rows go into buckets on disk
+CUTS = 4096  # intervals of times that are counted
 
 
 class Split(NamedTuple):
@@ -74,7 +81,9 @@ def split(
         For a word that is none of the above, ``n_last`` below 1, or ``test_share`` not
         between 0 and 1.
     DataError
-        For an id or a time that is null: ``rule="null_key"``.
+        For an id or a time that is null: ``rule="null_key"``. For ``"last"``, and for
+        ``"time"`` without ``test_start``, of rows that can be read only once:
+        ``rule="read_once"``.
 
     Notes
     -----
@@ -118,10 +127,8 @@ def split(
         elif test_start is not None:
             tested = pl.col(time) >= test_start
         else:
-            # By rank, not by quantile: a float does not hold nanoseconds exactly.
-            before = pl.col(time).rank("min") - 1
-            tested = before >= (1 - test_share) * pl.len()
-        train, test = rows.filter(~tested), rows.filter(tested)
+            rows, tested = _newest(rows, time, test_share)
+        train, test = (rows.filter(t).select(schema.names()) for t in (~tested, tested))
     if isinstance(frame, pl.DataFrame):
         return Split(train.collect(), test.collect())
     return Split(train, test)
@@ -136,23 +143,92 @@ def _last(
     seed: int,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     user, item, time = columns
-    place, newest = "polars_rank.place", "polars_rank.newest"
     keys = [key_text(name, schema[name]) for name in (user, item)]
-    broken = hashed([pl.lit(str(seed)), *keys]) if ties == "hash" else pl.col(item)
-    placed = rows.with_row_index(place)
-    # Only rows at the last times of their user are sorted: a log need not be held.
-    since = rows.group_by(user).agg(pl.col(time).top_k(n).min().alias(newest))
-    places = (
-        placed.join(since, on=user)
-        .filter(pl.col(time) >= pl.col(newest))
-        .sort(user, time, broken, place)
-        .group_by(user)
-        .agg(pl.col(place).tail(n))
-        .select(pl.col(place).explode())
+    later = hashed([pl.lit(str(seed)), *keys]) if ties == "hash" else pl.col(item)
+    placed = rows.with_row_index(PLACE)
+    order = {"user": pl.col(user), "time": pl.col(time), "later": later}
+
+    def last(parts: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+        ordered = parts[0].sort(*order, PLACE).group_by("user", maintain_order=True)
+        return ordered.agg(pl.col(PLACE).tail(n)).select(pl.col(PLACE).explode())
+
+    found = bounded(
+        [placed.select(PLACE, **order)],
+        ["user"],
+        last,
+        limit=MEMORY,
+        temp_dir=None,
+        progress=None,
+        fingerprint="",
     )
-    train = placed.join(places, on=place, how="anti", maintain_order="left")
-    test = placed.join(places, on=place, how="semi", maintain_order="left")
-    return train.drop(place), test.drop(place)
+    places = _apart(
+        "last rows of users",
+        rows,
+        found.collect_schema(),
+        lambda: found.collect(engine="streaming"),
+    )
+    train = placed.join(places, on=PLACE, how="anti", maintain_order="left")
+    test = placed.join(places, on=PLACE, how="semi", maintain_order="left")
+    return train.drop(PLACE), test.drop(PLACE)
+
+
+def _newest(
+    rows: pl.LazyFrame, time: str, share: float
+) -> tuple[pl.LazyFrame, pl.Expr]:
+    """Return the rows and which of them are after the last time of train."""
+    times = rows.select(pl.col(time).alias(SINCE))
+    last = _apart(
+        "last time of train",
+        rows,
+        times.collect_schema(),
+        lambda: last_of_train(times, share),
+    )
+    marked = rows.join(last, how="cross", maintain_order="left")
+    after = (pl.col(time) > pl.col(SINCE)).alias(SINCE)
+    return marked.with_columns(after), pl.col(SINCE)
+
+
+def _apart(
+    name: str, rows: pl.LazyFrame, schema: pl.Schema, found: Callable[[], pl.DataFrame]
+) -> pl.LazyFrame:
+    """Read what is found in the rows by a plan of its own.
+
+    In one plan with them, Polars would hold all rows so as to read them once.
+    """
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
+        require_rereadable(rows)
+        yield found()
+
+    return lazy_source(read, schema, name=name, rereadable=is_rereadable(rows))
+
+
+def last_of_train(times: pl.LazyFrame, share: float) -> pl.DataFrame:
+    """Return the time up to which all but at most the share of the rows come.
+
+    Some times cut all into intervals, whose rows are counted; rows of the one that has
+    the time are counted by time. By rank, not by quantile: a float does not hold
+    nanoseconds exactly.
+    """
+    time, interval, end = pl.col(SINCE), pl.col("interval"), pl.col("end")
+    size = times.select(pl.len()).collect(engine="streaming").item()
+    if not size:
+        return times.select(time.max()).collect()
+    nth = math.ceil((1 - share) * size)
+    every = times.with_row_index(PLACE).filter(pl.col(PLACE) % (size // CUTS + 1) == 0)
+    cuts = every.select(time).unique().collect(engine="streaming").to_series().sort()
+    within = time.map_batches(
+        cuts.search_sorted, return_dtype=pl.UInt32, is_elementwise=True
+    )
+
+    def counted(rows: pl.LazyFrame, by: pl.Expr) -> pl.DataFrame:
+        counts = rows.group_by(by.alias("interval")).len().collect(engine="streaming")
+        return counts.sort("interval").with_columns(end=pl.col("len").cum_sum())
+
+    number, count, last = counted(times, within).filter(end >= nth).row(0)
+    rest = counted(times.filter(within == number), time)
+    later = rest.filter(end + last - count >= nth)
+    return later.select(interval.first().alias(SINCE))
 
 
 def not_null(name: str) -> pl.Expr:

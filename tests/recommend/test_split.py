@@ -7,7 +7,7 @@ import pytest
 from plain_ranks import plain_hash
 
 from polars_rank import DataError, recommend
-from polars_rank.recommend import split_report
+from polars_rank.recommend import split_log, split_report
 
 
 def drawn(seed, rows=300):
@@ -18,10 +18,13 @@ def drawn(seed, rows=300):
     return pl.DataFrame(pick, ["user_id", "item_id", "time"], orient="row")
 
 
+@pytest.mark.parametrize("memory", [10**9, 10**3])
 @pytest.mark.parametrize("ties", ["item", "hash"])
 @pytest.mark.parametrize("n", [1, 3])
-def test_last_is_that_of_a_loop(n, ties):
-    log = drawn(1)
+def test_last_is_that_of_a_loop(n, ties, memory, monkeypatch):
+    """With little memory users go into buckets on disk."""
+    monkeypatch.setattr(split_log, "MEMORY", memory)
+    log = drawn(1, rows=300 if memory > 10**3 else 3000)
     users = {}
     for i, (user, item, time) in enumerate(log.rows()):
         tie = item if ties == "item" else plain_hash(f"7\x1f{user}\x1f{item}")
@@ -44,12 +47,20 @@ def test_users_are_hashed_as_documented():
     assert not {*found.train["user_id"]} & chosen
 
 
-@pytest.mark.parametrize("dated", [False, True])
-@pytest.mark.parametrize("share", [0.1, 0.25, 0.5])
-def test_time_keeps_ties_together(share, dated):
-    log = drawn(3)
-    if dated:
-        log = log.with_columns(pl.from_epoch("time", time_unit="d"))
+@pytest.mark.parametrize("cuts", [1, 3, 4096])
+@pytest.mark.parametrize(
+    "of",
+    [
+        pl.col("time"),
+        pl.from_epoch("time", time_unit="d"),
+        pl.format("day {}", pl.col("time") + 10),
+        pl.col("time") / 7 - 1,
+    ],
+)
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.5, 0.9])
+def test_time_keeps_ties_together(share, of, cuts, monkeypatch):
+    monkeypatch.setattr(split_log, "CUTS", cuts)
+    log = drawn(3).with_columns(of.alias("time"))
     train, test = recommend.split(log, "time", test_share=share)
     assert train["time"].max() < test["time"].min()
     assert 0 < test.height <= share * log.height
@@ -57,6 +68,10 @@ def test_time_keeps_ties_together(share, dated):
     assert more > share * log.height  # one more time would be too many
     at = test["time"].min()
     assert recommend.split(log, "time", test_start=at).test.equals(test)
+    lazy = recommend.split(log.lazy(), "time", test_share=share)
+    assert lazy.train.collect().equals(train)
+    assert lazy.test.collect().equals(test)
+    assert log.filter(pl.col("time") < at).equals(train)  # in the order of the log
 
 
 @pytest.mark.parametrize("memory", [10**9, 10**3])
@@ -81,6 +96,21 @@ def test_check_is_that_of_loops(seed, memory, monkeypatch):
     report = recommend.check_split(old.lazy(), new)
     assert dict(report.findings.select("rule", "count").rows()) == expected
     assert all(rule in str(report) for rule in expected)
+
+
+def test_one_time_and_no_rows():
+    """Then there is nothing to test on."""
+    log = drawn(4).with_columns(time=7)
+    assert recommend.split(log, "time").train.equals(log)
+    for how in ("last", "time", "users"):
+        assert [part.height for part in recommend.split(log[:0], how)] == [0, 0]
+
+
+@pytest.mark.parametrize("how", ["last", "time"])
+def test_a_stream_that_is_read_once_is_refused(how):
+    parts = recommend.split(pl.scan_arrow_c_stream(drawn(4)), how)
+    with pytest.raises(DataError, match="can be read only once"):
+        parts.test.collect()
 
 
 def test_a_clean_split_and_bad_input():
