@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_rank.fusion.bound_runs import Bound
 from polars_rank.fusion.formulas.methods import METHODS
-from polars_rank.fusion.formulas.words import Candidate, Pair
+from polars_rank.fusion.formulas.words import Candidate, Pair, settled
 from polars_rank.fusion.ranked_list import Treatment, ranked_list, require_unique
 from polars_rank.fusion.recipe import Recipe
 
@@ -54,7 +54,7 @@ def fused_values(
     if recipes[0].method.of == "pairs":
         return _of_pairs(found, bound.keys, recipes, words)
     values = [
-        recipe.value(d).cast(pl.Float64).alias(f"value{i}")
+        settled(recipe.value(d)).alias(f"value{i}")
         for i, (recipe, d) in enumerate(zip(recipes, words, strict=True))
     ]
     return found.select(*bound.keys, "doc", *values)
@@ -133,7 +133,7 @@ def _of_pairs(
     )
     most = [sum(recipe.weights) * (pl.col("documents") + 1) for recipe in recipes]
     values = [
-        (pl.col(f"wins{i}").fill_null(0) + pl.col(f"points{i}") / most[i]).alias(
+        settled(pl.col(f"wins{i}").fill_null(0) + pl.col(f"points{i}") / most[i]).alias(
             f"value{i}"
         )
         for i in range(len(recipes))

@@ -1,12 +1,19 @@
-"""Fusion as plain loops, written from the definitions; it shares no code."""
+"""Fusion as plain loops, written from the definitions; it shares no code.
+
+Given scores and weights as fractions, the values are exact.
+"""
 
 from __future__ import annotations
 
 import math
 import random
 import statistics
+from fractions import Fraction
 
 import polars as pl
+
+
+FLOOR = Fraction(1, 10**9)
 
 
 def order(scores):
@@ -15,18 +22,29 @@ def order(scores):
 
 
 def ranks_of(scores):
-    return {doc: place for place, doc in enumerate(order(scores), start=1)}
+    number = Fraction if are_exact(scores.values()) else int
+    return {doc: number(place) for place, doc in enumerate(order(scores), start=1)}
+
+
+def are_exact(values):
+    return any(isinstance(value, Fraction) for value in values)
+
+
+def add(values):
+    values = [*values]
+    return sum(values) if are_exact(values) else math.fsum(values)
 
 
 def normalized(lists, norm):
     """The scores of each list on one scale; of ``borda``, for all candidates."""
     candidates = {doc for scores in lists for doc in scores}
+    number = Fraction if any(are_exact(s.values()) for s in lists) else int
     found = []
     for scores in lists:
         values, n, rank = list(scores.values()), len(scores), ranks_of(scores)
         if norm == "borda":
-            c = len(candidates)
-            unseen = 0.5 - (n - 1) / (2 * c)
+            c = number(len(candidates))
+            unseen = (c - n + 1) / (2 * c)
             found.append(
                 {d: 1 - (rank[d] - 1) / c if d in rank else unseen for d in candidates}
             )
@@ -34,16 +52,16 @@ def normalized(lists, norm):
         if not scores:
             found.append({})
             continue
-        low, high, total = min(values), max(values), math.fsum(values)
+        low, high, total = min(values), max(values), add(values)
         mean = total / n
-        sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / n)
+        sd = math.sqrt(add((v - mean) ** 2 for v in values) / n)
         formula = {
             "none": lambda d, s: s,
-            "min_max": lambda d, s, a=low, b=high: (s - a) / max(b - a, 1e-9),
-            "min_max_inverted": lambda d, s, a=low, b=high: (b - s) / max(b - a, 1e-9),
-            "max": lambda d, s, b=high: s / max(b, 1e-9),
-            "sum": lambda d, s, a=low, t=total, n=n: (s - a) / max(t - n * a, 1e-9),
-            "zmuv": lambda d, s, m=mean, e=sd: (s - m) / max(e, 1e-9),
+            "min_max": lambda d, s, a=low, b=high: (s - a) / max(b - a, FLOOR),
+            "min_max_inverted": lambda d, s, a=low, b=high: (b - s) / max(b - a, FLOOR),
+            "max": lambda d, s, b=high: s / max(b, FLOOR),
+            "sum": lambda d, s, a=low, t=total, n=n: (s - a) / max(t - n * a, FLOOR),
+            "zmuv": lambda d, s, m=mean, e=sd: (s - m) / max(e, FLOOR),
             "rank": lambda d, s, r=rank, n=n: 1 - (r[d] - 1) / n,
         }[norm]
         found.append({doc: formula(doc, score) for doc, score in scores.items()})
@@ -84,7 +102,7 @@ def borda(lists, norm, weights):
     ranks = [ranks_of(scores) for scores in lists]
     candidates = {doc for scores in lists for doc in scores}
     c = len(candidates)
-    points = dict.fromkeys(candidates, 0.0)
+    points = dict.fromkeys(candidates, 0)
     for weight, rank in zip(weights, ranks, strict=True):
         left = c - len(rank)
         for doc in candidates:
@@ -116,27 +134,27 @@ def condorcet(lists, norm, weights):
 
 
 def total(terms):
-    return math.fsum(value for _, value in terms)
+    return add(value for _, value in terms)
 
 
 def squares(terms):
-    return math.fsum(1 / rank**2 for _, rank in terms)
+    return add(1 / rank**2 for _, rank in terms)
 
 
 LOOPS = {
-    "sum": of_scores(lambda t: math.fsum(w * s for w, s in t)),
+    "sum": of_scores(lambda t: add(w * s for w, s in t)),
     "max": of_scores(lambda t: max(s for _, s in t)),
     "min": of_scores(lambda t: min(s for _, s in t)),
     "median": of_scores(lambda t: statistics.median(s for _, s in t)),
     "mean": of_scores(lambda t: total(t) / len(t)),
-    "mnz": of_scores(lambda t: total(t) * math.fsum(w for w, _ in t)),
+    "mnz": of_scores(lambda t: total(t) * add(w for w, _ in t)),
     "gmnz": of_scores(lambda t, gamma: total(t) * len(t) ** gamma),
-    "mixed": of_scores(lambda t: math.fsum(w * s for w, s in t) * math.sqrt(len(t))),
-    "rrf": of_ranks(lambda t, k=60: math.fsum(w / (k + r) for w, r in t)),
+    "mixed": of_scores(lambda t: add(w * s for w, s in t) * math.sqrt(len(t))),
+    "rrf": of_ranks(lambda t, k=60: add(w / (k + r) for w, r in t)),
     "isr": of_ranks(lambda t: len(t) * squares(t)),
     "log_isr": of_ranks(lambda t: math.log(len(t)) * squares(t)),
     "logn_isr": of_ranks(lambda t, sigma=0.01: math.log(len(t) + sigma) * squares(t)),
-    "rbc": of_ranks(lambda t, phi: math.fsum((1 - phi) * phi ** (r - 1) for _, r in t)),
+    "rbc": of_ranks(lambda t, phi: add((1 - phi) * phi ** (r - 1) for _, r in t)),
     "borda": borda,
     "condorcet": condorcet,
 }

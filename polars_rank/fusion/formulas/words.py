@@ -10,6 +10,8 @@ from operator import add
 import polars as pl
 
 FLOOR = 1e-9  # of divisors: where all scores are equal, a norm is 0, not undefined
+UNITS, REST = 2.0**56, 2**5  # of the largest term; what rounding leaves of one
+DIGITS = 13  # of values: 0.1 + 0.2 and 0.3 are one value, in which documents tie
 
 
 def at_least_floor(divisor: pl.Expr) -> pl.Expr:
@@ -19,7 +21,24 @@ def at_least_floor(divisor: pl.Expr) -> pl.Expr:
 
 def in_order(terms: Iterable[pl.Expr]) -> pl.Expr:
     """Add up from left to right; ``sum_horizontal`` adds in an order of its threads."""
-    return reduce(add, (term.fill_null(0) for term in terms))
+    return reduce(add, terms)
+
+
+def in_units(terms: Sequence[pl.Expr]) -> pl.Expr:
+    """Add up whole units of the largest term, which have the same sum in any order.
+
+    What rounding leaves where terms cancel is 0.
+    """
+    largest = pl.max_horizontal(*(term.abs() for term in terms))
+    units = ((t / largest * UNITS).cast(pl.Int64, strict=False) for t in terms)
+    total = in_order(units)
+    known = pl.when(total.abs() > len(terms) * REST).then(total).otherwise(0)
+    return (known.cast(pl.Float64) / UNITS * largest).fill_null(in_order(terms))
+
+
+def settled(value: pl.Expr) -> pl.Expr:
+    """Round a value, so that documents tie whose values are equal on paper."""
+    return value.cast(pl.Float64).round_sig_figs(DIGITS)
 
 
 class RunList:
@@ -121,8 +140,8 @@ class Candidate:
     models: Sequence[Model] = ()
 
     def sum(self, terms: Iterable[pl.Expr]) -> pl.Expr:
-        """Add a term of each run, in their order; a null adds nothing."""
-        return in_order(terms)
+        """Add a term of each run; a null adds nothing."""
+        return in_units([term.fill_null(0) for term in terms])
 
     def weighted_sum(self, terms: Iterable[pl.Expr]) -> pl.Expr:
         """Add a term of each run times its weight; a null adds nothing."""
@@ -130,7 +149,7 @@ class Candidate:
 
     def count(self, terms: Iterable[pl.Expr]) -> pl.Expr:
         """Count the runs whose term is known: those that have the document."""
-        return self.sum(t.is_not_null().cast(pl.Float64) for t in terms)
+        return in_order(t.is_not_null().cast(pl.Float64) for t in terms)
 
     def weight(self, terms: Iterable[pl.Expr]) -> pl.Expr:
         """Add up the weights of the runs whose term is known."""
