@@ -11,6 +11,7 @@ import polars as pl
 from polars_rank._engine.checks.enforce import Check, Frame, enforce
 from polars_rank._engine.checks.totals import label_facts
 from polars_rank._engine.inputs import Inputs
+from polars_rank._engine.layout import first_rule_first
 from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
@@ -49,8 +50,12 @@ def require_sound(request: Request, plan: Counted[Frame]) -> Frame:
     keys = [f"key{i}" for i in range(len(request.columns.query))]
     # With judgments, a sum over all queries has to wait for the last of them anyway.
     waits = request.qrels is not None and not request.part and not request.resources
+    frame = plan.frame
+    fatal = [n for n, r in plan.rules.items() if r.always or request.check == "strict"]
+    if request.resources and len(fatal) > 1 and isinstance(frame, pl.LazyFrame):
+        frame = first_rule_first(frame, fatal)
     return enforce(
-        plan.frame,
+        frame,
         plan.rules,
         example=_example(keys),
         check=request.check,

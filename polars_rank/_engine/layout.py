@@ -133,6 +133,31 @@ def require_one_run(
     return _proved(read, per_query.drop("runs").collect_schema())
 
 
+def first_rule_first(frame: pl.LazyFrame, rules: Sequence[str]) -> pl.LazyFrame:
+    """The rows; once one breaks a rule, only those that break the first such rule.
+
+    ``rules`` are columns of counts. The other rows are read before these are passed on:
+    so it is the same rule however the queries are dealt into batches.
+    """
+
+    def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        first, at_fault = len(rules), None
+        for batch in in_batches(frame.select(*dict.fromkeys([*rules, *columns]))):
+            broken = (i for i in range(first) if batch[rules[i]].sum())
+            if (found := next(broken, None)) is not None:
+                first = found
+                at_fault = batch.filter(pl.col(rules[first]) > 0)
+            elif at_fault is None:
+                yield batch
+            if first == 0:
+                break
+        if at_fault is not None:
+            yield at_fault
+
+    schema = frame.collect_schema()
+    return without_pushdown(lazy_source(read, schema, name="rules in order"))
+
+
 def _proved(read: Read, schema: pl.Schema) -> pl.LazyFrame:
     """A Python source, since the streaming engine itself keeps no claimed order."""
     name = "rows of a query together, proved"

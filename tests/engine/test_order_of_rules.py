@@ -197,10 +197,15 @@ def outcome(
     return values, None if average is None else (queries, average)
 
 
-@pytest.mark.parametrize("no_relevant", ["one", "skip"])
-def test_the_order_is_kept_in_buckets(no_relevant, monkeypatch, recwarn):
-    small = budget.Budget(1024, 1 << 20)  # bytes: so that few rows need several
+@pytest.fixture
+def few_bytes(monkeypatch):
+    """A limit so small that few rows need several buckets."""
+    small = budget.Budget(1024, 1 << 20)
     monkeypatch.setattr(budget.Budget, "of", lambda limit, factor: small)
+
+
+@pytest.mark.parametrize("no_relevant", ["one", "skip"])
+def test_the_order_is_kept_in_buckets(no_relevant, few_bytes, recwarn):
     chosen = {"missing": "zero", "no_relevant": no_relevant, "unjudged": "nonrelevant"}
     given = lazily(frames(apart=True, asked=True))
     heard: list[pr.parts.Progress] = []
@@ -348,3 +353,21 @@ def test_of_two_broken_rules_every_path_tells_the_same(path, apart, collect):
             collect(pr.per_query(measures="rr", **given, **options).lazy())
         contiguous = path == "contiguous" and told.value.rule == "not_contiguous"
         assert contiguous or told.value.rule == first, (first, second)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_of_two_broken_rules_buckets_tell_the_same(seed, apart, few_bytes):
+    """The first bucket at fault breaks another rule than the last, or none."""
+    for first, second in combinations(BROKEN, 2):
+        names = {f"q{i}": f"{seed} {i * 7919 % 101}" for i in range(9)}
+        faulty = pl.concat(
+            [ROWS, BROKEN[second], BROKEN[first]], how="vertical_relaxed"
+        ).with_columns(pl.col("query_id").replace(names))
+        judged = faulty.select("query_id", "doc_id", label=1).unique().drop_nulls()
+        given = {"frame": faulty.lazy(), "qrels": judged.lazy()}
+        if not apart:
+            given = {"frame": faulty.lazy().with_columns(label=1)}
+        with pytest.raises(pr.DataError) as told:
+            pr.per_query(measures="rr", **given, **PER_QUERY["bounded"]).collect()
+        assert told.value.rule == first, (first, second)
