@@ -42,6 +42,9 @@ TOOLS = (
         "discount from rank 2, capped recall, undefined without test items",
         {"ndcg": "NDCG", "dcg": "DCG", "ap": "AveragePrecision", "rr": "RecipRank"}
         | {"precision": "Precision", "recall": "Recall", "accuracy": "Hit"},
+        "An item that a list has twice counts twice: Recall and NDCG can be above 1. "
+        "AveragePrecision fails for users without test items. Seen in version "
+        "2025.8.1.",
     ),
     Tool(
         "Spark MLlib",

@@ -61,6 +61,13 @@ def test_average_precision_without_test_items():
     remark("lenskit", "ap", "fails without test items, where its others are undefined")
 
 
+def test_an_item_that_a_list_has_twice_counts_twice_there():
+    found = data.ItemList(item_ids=["a", "a"], ordered=True)
+    test = data.ItemList(item_ids=["a"])
+    assert ranking.Recall(2).measure_list(found, test) == 2
+    assert ranking.NDCG(2).measure_list(found, test) > 1
+
+
 def test_rank_biased_precision():
     """``RBP`` is a name of ir_measures, with a persistence of 0.8: here it is given."""
     compare(
