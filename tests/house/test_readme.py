@@ -72,7 +72,7 @@ def test_python_sessions(page, tmp_path, monkeypatch):
     assert result.failed == 0, "".join(report)
 
 
-@pytest.mark.parametrize("page", with_any(ASSERTING), ids=name_of)
+@pytest.mark.parametrize("page", [*map(slow, with_any(ASSERTING))], ids=name_of)
 def test_python_that_asserts(page, tmp_path, monkeypatch):
     """All of a page that says with ``assert`` what it gives, one after the other."""
     monkeypatch.chdir(tmp_path)

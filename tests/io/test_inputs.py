@@ -128,6 +128,7 @@ def test_dictionaries():
     ]
 
 
+@pytest.mark.slow
 def test_dictionaries_of_systems():
     """Runs by name, and judgments, where several systems are looked at."""
     other = RUN.with_columns(score=-pl.col("score"))

@@ -44,6 +44,7 @@ def test_parts_add_up(by, tmp_path):
     assert_frame_equal(evaluation.merge([both, files[2]]), whole, check_exact=True)
 
 
+@pytest.mark.slow
 def test_broadcast_judgments_and_users_without_a_list():
     shop = Shop(5)
     asked = ["ndcg@3", *MEASURES, *CATALOG]

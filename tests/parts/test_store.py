@@ -109,7 +109,7 @@ def test_rows_of_queries_that_were_cut_are_kept_with_the_result(results):
 def test_a_task_writes_one_file_and_what_is_in_it(log, tmp_path):
     """Not one for each bucket, of which there may be thousands."""
     folder = tmp_path / "shared"
-    parts = bucketed(log, 40, folder)
+    parts = bucketed(log, 12, folder)
     assert bits(evaluate_parts(parts, MEASURES)) == single(log)
     assert sum(path.is_file() for path in folder.rglob("*")) == 2 * len(log)
 

@@ -337,6 +337,7 @@ def test_command(tmp_path, capsys):
     assert "the run after" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_command_with_several_runs_and_measures(tmp_path, capsys):
     made = data()
     made["third"] = made["before"].with_columns(score=-pl.col("score"))
@@ -370,6 +371,7 @@ def test_command_with_several_runs_and_measures(tmp_path, capsys):
     assert "kendall_tau has no contributions" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_command_with_judgments_and_weights_that_changed(tmp_path, capsys):
     made = data()
     made["old"] = made["qrels"].with_columns(label=(pl.col("label") + 1) % 4)
