@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_rank as pr
-from polars_rank.comparison.input.procedures import POOLED, TestName
+from polars_rank.comparison.input.procedures import POOLED, RESAMPLING, TestName
 from polars_rank.comparison.tests import bootstrap, paired_tests
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.effects import d_z_interval
@@ -1369,6 +1369,21 @@ def test_every_test_has_values_of_its_own():
     }
     for one, other in itertools.combinations(found, 2):
         assert not found[one].equals(found[other]), (one, other)
+
+
+def test_a_test_that_draws_is_among_those_that_resample():
+    """These have a least number of resamples; more than 40 differences are drawn."""
+    x = np.random.default_rng(2).normal(0.1, 1, (2, 50))
+    frame = pl.DataFrame(
+        {"system": ["A"] * 50 + ["B"] * 50, "query_id": [*range(50)] * 2}
+    ).with_columns(v=x.ravel())
+    for test in get_args(TestName):
+        options = {"test": test, "margin": 0.05 if test == "tost" else None}
+        one, other = (
+            pr.compare(frame, seed=seed, n_resamples=99, **options).pairs["p_value"]
+            for seed in (0, 1)
+        )
+        assert one.equals(other) == (test not in RESAMPLING), f"{test} in RESAMPLING?"
 
 
 @pytest.mark.parametrize("test", get_args(TestName))
