@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import polars as pl
 
-
 FLOOR = Fraction(1, 10**9)
 
 

@@ -131,9 +131,7 @@ def test_evaluations_of_a_fusion_see_the_ties():
     """The score that is returned is the value that ties."""
     lists = {"a": "xzy", "b": "zyx", "c": "yxz"}
     runs = {
-        name: pl.DataFrame(
-            {"query_id": 1, "doc_id": [*docs], "score": [3.0, 2.0, 1.0]}
-        )
+        name: pl.DataFrame({"query_id": 1, "doc_id": [*docs], "score": [3.0, 2.0, 1.0]})
         for name, docs in lists.items()
     }
     assert fusion.fuse(runs, "rrf")["score"].n_unique() == 1
