@@ -54,6 +54,7 @@ TITLES = {  # of the families; another family is called by the name of its file
     "subtopic": "Subtopics and diversity",
     "recommendation": "Recommended lists",
     "catalog": "The catalog of a recommender",
+    "fairness": "Fairness of exposure",
     "user_models": "User models",
 }
 SECTION = re.compile(r"^(Undefined|Errors|Source|Equal to|Example): ", re.MULTILINE)
@@ -208,7 +209,7 @@ ABOUT_ITEMS = {  # what the frames of a recommender are, and smallest ones
 
 def needed_frames(metric: Metric) -> list[str]:
     """The frames of a recommender without which the measure is refused."""
-    if metric.vocabulary not in ("recommendations", "catalog"):
+    if metric.vocabulary not in ("recommendations", "catalog", "totals"):
         return []
     docs = {"doc_id": ["a", "b"]}
     run = pl.DataFrame({"query_id": 1, "score": [2, 1], "label": [1, 0], **docs})

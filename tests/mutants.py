@@ -1459,8 +1459,8 @@ MUTANTS = (
     Mutant(
         "a plan without checks loses the labels of a list",
         "_engine/stages/sum.py",
-        '*(["doc"] if key.qrels is None else []), "rank", "label"]',
-        '*(["doc"] if key.qrels is None else [])]',
+        'document = [*(["doc"] if named else []), "rank", "label"]',
+        'document = [*(["doc"] if named else [])]',
         "recommendations:without_checks",
     ),
     Mutant(
@@ -1476,6 +1476,20 @@ MUTANTS = (
         "found = diverging + (1.0 - listed).clip(0.0) * -log(alpha)",
         "found = diverging",
         "recommendations",
+    ),
+    Mutant(
+        "what a user knows already may be recommended",
+        "metrics/fairness.py",
+        "t.sum(r.catalog_count(group) - r.past_item_count(group)),",
+        "t.sum(r.catalog_count(group)),",
+        "recommendations:totals",
+    ),
+    Mutant(
+        "relevant items count only where the list has them",
+        "_engine/stages/recommendation_lists.py",
+        'both = pl.concat([rows, lacking], how="diagonal")',
+        "both = rows",
+        "recommendations:totals",
     ),
     Mutant(
         "parts of two histories add up",

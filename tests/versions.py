@@ -52,6 +52,7 @@ def _metrics() -> dict[str, Any]:
         "subtopics": (log.drop("label"), {"qrels": qrels, "subtopic": "intent"}),
         "recommendations": (log, about_items),
         "catalog": (log, about_items),
+        "totals": (log, about_items),
     }
     result: dict[str, Any] = {}
     for vocabulary, (frame, options) in frames.items():

@@ -119,6 +119,8 @@ SYMBOLS = {  # a short name: how it is written, and what it is
         "the long tail: all but the most popular items, which together have the share "
         "head of the interactions",
     ),
+    "AT": ("A, T", "the most popular items, and the others: the long tail"),
+    "Ru": ("R", "relevant items of the user, in the list or not"),
     "users": ("u(i)", "number of users who interacted with item $i$, at least 1"),
     "users0": ("u(i)", "number of users who interacted with item $i$"),
     "U": ("U", "number of users of the history"),
@@ -522,6 +524,17 @@ FORMULAS = {  # TeX, and the symbols in it
         "Lk k",
     ),
     "user_coverage": (r"[\, |L| \ge \mathrm{least} \,]", "Lk"),
+    # fairness
+    "pop_rsp": (
+        r"\frac{|c_A - c_T|}{c_A + c_T}, \qquad"
+        r" c_G = \frac{\sum_u |L \cap G|}{\sum_u |G \setminus H|}",
+        "AT Lk H",
+    ),
+    "pop_reo": (
+        r"\frac{|c_A - c_T|}{c_A + c_T}, \qquad"
+        r" c_G = \frac{\sum_u |L \cap R \cap G|}{\sum_u |(R \cap G) \setminus H|}",
+        "AT Lk Ru H",
+    ),
     # catalog
     "coverage": (r"\frac{|\bigcup_V L|}{I}", "V Lk I"),
     "gini": (r"\frac{\sum_{j=1}^{I} (2 j - I - 1) \, p_{(j)}}{I - 1}", "p(j) I"),

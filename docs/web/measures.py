@@ -89,9 +89,11 @@ def family_link(metric: Metric) -> str:
 
 
 def formula(name: str) -> Iterator[str]:
-    """The formula of one query, and what its symbols are."""
+    """The formula of one query, or of all lists, and what its symbols are."""
     tex, symbols = FORMULAS[name]
-    yield f"## Formula\n\nOf one query:\n\n```{{math}}\n{tex}\n```"
+    of_all = METRICS[name].vocabulary in ("catalog", "totals")
+    whose = "all lists together" if of_all else "one query"
+    yield f"## Formula\n\nOf {whose}:\n\n```{{math}}\n{tex}\n```"
     lines = [f"- {inline(SYMBOLS[s][0])}: {spoken(s)}" for s in symbols.split()]
     if lines:
         yield "\n".join(lines)

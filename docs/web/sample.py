@@ -59,6 +59,7 @@ WORDS = {  # about the frames of the example, by the vocabulary of a measure
     "subtopics": SUBTOPICS_IN_WORDS,
     "recommendations": SHOP_IN_WORDS,
     "catalog": SHOP_IN_WORDS,
+    "totals": SHOP_IN_WORDS,
 }
 PLACES = 10  # ranks that one relevant document takes in turn
 
@@ -93,7 +94,7 @@ def session(metric: Metric) -> str:
     """Lines that compute the value, and what they print."""
     if metric.vocabulary == "subtopics":
         return run_lines(SUBTOPICS, [call(metric.name, ', subtopic="subtopic"')])
-    of_lists = metric.vocabulary in ("recommendations", "catalog")
+    of_lists = metric.vocabulary in ("recommendations", "catalog", "totals")
     texts = [metric.name]
     if metric.cutoff in metric.parameters and of_lists:
         texts.append(f"{metric.name}@2")

@@ -16,6 +16,7 @@ from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
+from polars_rank._engine.stages.recommendation_lists import list_totals
 from polars_rank._engine.stages.sum import Counted
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.aggregate import (
@@ -32,6 +33,7 @@ from polars_rank.core.distribution import (
     is_of_distribution,
     needs_counts,
 )
+from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommended_items import RecommendedItems
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.core.state import hashed
@@ -39,6 +41,7 @@ from polars_rank.measures.measure import (
     Custom,
     Measure,
     is_of_catalog,
+    is_of_totals,
     recommended_items,
 )
 
@@ -170,7 +173,8 @@ class Aggregation(NamedTuple):
         def aggregate(measure: Measure | Custom) -> Aggregate:
             own = plain(measure)
             inner = own.aggregate if isinstance(own, NullIfAny) else own
-            without = GeometricMean | RecommendedItems  # of logarithms; of no values
+            # of logarithms; of no values
+            without = GeometricMean | RecommendedItems | ListTotals
             if not beside or isinstance(inner, without):
                 return own
             high = isinstance(measure, Measure) and (
@@ -183,6 +187,8 @@ class Aggregation(NamedTuple):
                 return mean(weighted, few)
             if is_of_catalog(measure):
                 return recommended_items(measure)
+            if is_of_totals(measure):
+                return list_totals(measure, convention)
             metric = measure.definition
             kind = AGGREGATES.get(metric.aggregate, mean)
             aggregate = kind(weighted, few)

@@ -50,6 +50,8 @@ from polars_rank.measures.measure import (
     depth_of,
     is_of_catalog,
     is_of_lists,
+    is_of_totals,
+    needs_relevant_items,
     parse_measures,
 )
 
@@ -262,6 +264,11 @@ class Request:
         """Whether the rows are few, in memory, and evaluated there."""
         return self.small and self.resources is None
 
+    @cached_property
+    def relevant_items(self) -> bool:
+        """Whether the relevant items of a user are needed that the list lacks."""
+        return any(map(needs_relevant_items, self.measures))
+
     @property
     def inputs(self) -> list[pl.LazyFrame]:
         """All frames."""
@@ -400,16 +407,22 @@ def _without_labels(
     default = isinstance(label, str) and label == "label" and opened.qrels is None
     if not default or "label" in opened.run.collect_schema():
         return columns
-    if not all(is_of_lists(m) and m.definition.named("rel") is None for m in measures):
+    if not all(map(is_of_lists, measures)) or any(map(_reads_labels, measures)):
         return columns
     none = pl.lit(None, pl.UInt8).alias("label")
     return columns._replace(names={**columns.names, "label": none})
 
 
+def _reads_labels(measure: Measure | Custom) -> bool:
+    if isinstance(measure, Custom) or needs_relevant_items(measure):
+        return True
+    return measure.definition.named("rel") is not None
+
+
 def _require_values_of_queries(measures: Sequence[Measure | Custom]) -> None:
     """Refuse measures of all lists together where values of queries are asked for."""
     for m in measures:
-        if is_of_catalog(m):
+        if is_of_catalog(m) or is_of_totals(m):
             msg = (
                 f"{m.metric} is a number of all lists together, which no single query "
                 "has: ask evaluate for it"

@@ -26,7 +26,12 @@ from polars_rank.core.ranking import Ranking, Ties
 from polars_rank.core.registry import Rows, check_policy, value
 from polars_rank.core.rules import NEGATIVE_GRADE, Violation
 from polars_rank.core.subtopics import Subtopics
-from polars_rank.measures.measure import Custom, Measure, is_of_lists
+from polars_rank.measures.measure import (
+    Custom,
+    Measure,
+    is_of_lists,
+    needs_relevant_items,
+)
 
 ROWS: tuple[Rows, ...] = ("relevant", "judged", "all")
 
@@ -53,6 +58,8 @@ class PlanKey(NamedTuple):
         As in :class:`Request`.
     list_depth
         How many of the first documents come with a query as a list; 0: none.
+    relevant_items
+        Whether the relevant documents come with it as another list.
     """
 
     run: BoundSchema
@@ -71,6 +78,7 @@ class PlanKey(NamedTuple):
     contributions: bool = False
     beside: bool = False
     list_depth: float = 0
+    relevant_items: bool = False
 
     @property
     def names_documents(self) -> bool:
@@ -115,6 +123,7 @@ class PlanKey(NamedTuple):
             contributions=request.contributions,
             beside=inputs.qrels is not None and request.beside is not None,
             list_depth=request.list_depth,
+            relevant_items=request.relevant_items,
         )
 
 
@@ -253,7 +262,7 @@ def _recorder(key: PlanKey, filled: list[dict[str, Any]], *, top: bool) -> Recor
     depends_on += [
         "all" if isinstance(m, Custom) else m.definition.depends_on_with(arguments)
         for m, arguments in zip(key.measures, filled, strict=True)
-        if not is_of_lists(m)
+        if not is_of_lists(m) or needs_relevant_items(m)
     ]
     if key.ties == "expected":
         depends_on.append("all")

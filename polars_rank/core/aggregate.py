@@ -131,7 +131,7 @@ def _fsum(values: pl.Series) -> float:
         return float(values.sum())
 
 
-class _Sums:
+class ExactSums:
     """Merging of exact sums and counts: all columns add up except the largest value."""
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
@@ -143,7 +143,7 @@ class _Sums:
 
 
 @dataclass(frozen=True)
-class Sum(_Sums):
+class Sum(ExactSums):
     """Sum of the values, each times its weight; a sum of nothing is undefined.
 
     ``few`` says that the values are few and in memory: the state then holds the sum
@@ -219,7 +219,7 @@ class Moments(Mean):
 
 
 @dataclass(frozen=True, eq=False)
-class RatioOfSums(_Sums):
+class RatioOfSums(ExactSums):
     """Sum of the values divided by that of their ``denominator``: clicks per view."""
 
     denominator: pl.Expr
@@ -239,7 +239,7 @@ class RatioOfSums(_Sums):
 
 
 @dataclass(frozen=True, eq=False)
-class RatioMoments(_Sums):
+class RatioMoments(ExactSums):
     """A ratio of sums with its standard error; units are taken as a random sample.
 
     A unit is a row: a query, or the sums of a cluster of rows that depend on each

@@ -28,8 +28,9 @@ class Recommendations(Ranking):
     """One user's list of items, as expressions with a value per item.
 
     The words of a :class:`Ranking` mean what they mean there; of the judgments, the
-    items of the list have theirs. ``history`` are the past interactions, ``items`` the
-    catalog with its features.
+    items of the list have theirs, and a metric that ``depends_on="relevant"`` ones has
+    the relevant items that the list lacks, too. ``history`` are the past interactions,
+    ``items`` the catalog with its features.
 
     Examples
     --------
@@ -61,6 +62,14 @@ class Recommendations(Ranking):
         """
         raise NotImplementedError
 
+    def catalog_count(self, which: pl.Expr) -> pl.Expr:
+        """Number of items of the catalog for which ``which`` holds."""
+        raise NotImplementedError
+
+    def past_item_count(self, which: pl.Expr) -> pl.Expr:
+        """Number of such items with which the user interacted."""
+        raise NotImplementedError
+
     # -- of the history
 
     @property
@@ -90,6 +99,14 @@ class Recommendations(Ranking):
     def interactions_above(self) -> pl.Expr:
         """Number of interactions with more popular items; null for a cold item."""
         return self.about("interactions_above")
+
+    def in_tail(self, head: float) -> pl.Expr:
+        """Return whether the item is not among the most popular ones.
+
+        These have the share ``head`` of the interactions.
+        """
+        known = self.interactions_above < head * self.interaction_count
+        return ~known.fill_null(value=False)
 
     @property
     def seen(self) -> pl.Expr:

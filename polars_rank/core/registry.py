@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 import polars as pl
 
 from polars_rank.core import documentation
+from polars_rank.core.list_totals import Totals
 from polars_rank.core.parameters import (
     OtherThan,
     Parameter,
@@ -27,7 +28,9 @@ from polars_rank.core.subtopics import Subtopics
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
 Better: TypeAlias = Literal["higher", "lower"]
-Vocabulary: TypeAlias = Literal["ranking", "subtopics", "recommendations", "catalog"]
+Vocabulary: TypeAlias = Literal[
+    "ranking", "subtopics", "recommendations", "catalog", "totals"
+]
 SMALLEST = 1e-5  # of the values that a geometric mean takes
 Function = TypeVar("Function", bound=Callable[..., pl.Expr])
 
@@ -44,7 +47,8 @@ class Metric:
         The file that defines it.
     depends_on
         The documents that can change its value: ``"relevant"`` (positive grades),
-        ``"judged"`` or ``"all"``. The frame level drops the others early.
+        ``"judged"`` or ``"all"``. The frame level drops the others early. Of a user's
+        list, ``"relevant"`` says that relevant items count which the list lacks.
     needs_relevant
         Whether it is undefined for a query with nothing relevant.
     tie_mean
@@ -101,9 +105,9 @@ class Metric:
         """The argument of its formula, which the annotation of it tells.
 
         It is a ``"ranking"`` (``r: Ranking``), a query's ``"subtopics"``
-        (``s: Subtopics``), a user's ``"recommendations"`` (``r: Recommendations``) or
-        the ``"catalog"`` (``c: Catalog``). Only frames can have measures of the last
-        three.
+        (``s: Subtopics``), a user's ``"recommendations"`` (``r: Recommendations``), the
+        ``"catalog"`` (``c: Catalog``) or ``"totals"`` over all lists (``t: Totals``).
+        Only frames can have measures of the last four.
         """
         annotation = next(iter(self.function.__annotations__.values()), Ranking)
         if isinstance(annotation, str):
@@ -216,6 +220,7 @@ VOCABULARIES: dict[object, Vocabulary] = {
     Subtopics: "subtopics",
     Recommendations: "recommendations",
     Catalog: "catalog",
+    Totals: "totals",
 }
 METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, Metric] = {}  # other tools' names
@@ -239,10 +244,11 @@ def metric(
 ) -> Callable[[Function], Function]:
     """Register a formula ``f(r: Ranking, *, ...) -> pl.Expr`` under its own name.
 
-    With ``s: Subtopics``, ``r: Recommendations`` or ``c: Catalog`` it is a formula over
-    the subtopics of a query, a user's list, or all lists. The flags are those of
-    :class:`Metric`; the defaults are safe: they refuse, or take the slow way. The
-    allowed values, meaning and description of a parameter are read off its annotation.
+    With ``s: Subtopics``, ``r: Recommendations``, ``c: Catalog`` or ``t: Totals`` it is
+    a formula over the subtopics of a query, a user's list, or all lists. The flags are
+    those of :class:`Metric`; the defaults are safe: they refuse, or take the slow way.
+    The allowed values, meaning and description of a parameter are read off its
+    annotation.
     """
 
     def register(function: Function) -> Function:

@@ -183,6 +183,10 @@ UNKNOWN_ITEM = Rule(
     "unknown_item",
     "recommended items are not in items=; add them to it, or drop them from the lists",
 )
+UNKNOWN_RELEVANT = Rule(
+    "unknown_relevant",
+    "relevant items are not in items=; add them to it, or drop these judgments",
+)
 ITEM_WITHOUT_HISTORY = Rule(
     "item_without_history",
     "recommended items are not in history=, whose items are the catalog where there is "

@@ -129,14 +129,24 @@ _parsed = lru_cache(maxsize=1024)(_parse)
 
 
 def is_of_catalog(measure: object) -> TypeGuard[Measure]:
-    """Tell whether it has a value for all lists together, and none for a query."""
+    """Tell whether it counts the items of all lists together."""
     return isinstance(measure, Measure) and measure.definition.vocabulary == "catalog"
+
+
+def is_of_totals(measure: object) -> TypeGuard[Measure]:
+    """Tell whether it needs sums over all lists."""
+    return isinstance(measure, Measure) and measure.definition.vocabulary == "totals"
 
 
 def is_of_lists(measure: object) -> TypeGuard[Measure]:
     """Tell whether it needs the items of a user's list, or of all lists."""
-    kinds = ("recommendations", "catalog")
+    kinds = ("recommendations", "catalog", "totals")
     return isinstance(measure, Measure) and measure.definition.vocabulary in kinds
+
+
+def needs_relevant_items(measure: object) -> TypeGuard[Measure]:
+    """Tell whether it needs the relevant items that a user's list lacks, too."""
+    return is_of_lists(measure) and measure.definition.depends_on != "all"
 
 
 def depth_of(measure: Measure) -> float:

@@ -134,12 +134,6 @@ def mean_popularity(
     return ratio(value, r.interaction_count) if normalize else value
 
 
-def in_tail(r: Recommendations, head: float) -> pl.Expr:
-    """Whether the item is not among those that have the share of interactions."""
-    known = r.interactions_above < head * r.interaction_count
-    return ~known.fill_null(value=False)
-
-
 @metric(needs_relevant=False, aliases={"APLT": {}})
 def tail_share(r: Recommendations, *, k: Cutoff = None, head: Head = 0.8) -> pl.Expr:
     """Share of the first k items that are in the long tail.
@@ -153,7 +147,7 @@ def tail_share(r: Recommendations, *, k: Cutoff = None, head: Head = 0.8) -> pl.
     long tail items, APLT).
     Example: interactions of a: 8, of b: 2; the list a, b: tail_share@2 = 1/2.
     """
-    return r.mean(in_tail(r, head), k)
+    return r.mean(r.in_tail(head), k)
 
 
 @metric(needs_relevant=False, bounds=POSITIVE, aliases={"ACLT": {}})
@@ -165,7 +159,7 @@ def tail_items(r: Recommendations, *, k: Cutoff = None, head: Head = 0.8) -> pl.
     long tail items, ACLT).
     Example: interactions of a: 8, of b: 2; the list a, b: tail_items@2 = 1.
     """
-    return r.sum(in_tail(r, head) & r.in_top(k))
+    return r.sum(r.in_tail(head) & r.in_top(k))
 
 
 @metric(needs_relevant=False, aliases={})

@@ -27,6 +27,7 @@ NEEDED = {  # by measures that are for frames only: what, and the options that g
         "history= or items=",
     ),
     "catalog": ("the lists of all users", "history= or items="),
+    "totals": ("the lists of all users", "history= or items="),
 }
 OF_FRAMES = (
     *("evaluate", "per_query", "evaluate_both", "compare", "match_report"),

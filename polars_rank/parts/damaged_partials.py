@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_rank._engine.finish import Aggregation
 from polars_rank.core.aggregate import UndefinedIsOne, exact_total
+from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommended_items import (
     ITEMS,
     ITEMS_BY_LENGTH,
@@ -137,7 +138,8 @@ def require_sums(
     n, high = pl.col("n").cast(pl.Float64), pl.col("x_high").fill_null(0.0)
     size = pl.col("size")
     kinds = zip(aggregation.names, aggregation.aggregates, strict=True)
-    summed = [n for n, kind in kinds if not isinstance(kind, RecommendedItems)]
+    without = RecommendedItems | ListTotals
+    summed = [n for n, kind in kinds if not isinstance(kind, without)]
     if not summed:
         return
     rows = parts.filter(pl.col("measure").is_in(summed)).select(

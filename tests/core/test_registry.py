@@ -164,7 +164,7 @@ def test_the_first_parameter_tells_the_vocabulary():
     assert METRICS["over_subtopics"].vocabulary == "subtopics"
     assert METRICS["bare"].vocabulary == "ranking"
     assert "over_subtopics" in of_vocabulary("subtopics")
-    words = ("ranking", "subtopics", "recommendations", "catalog")
+    words = ("ranking", "subtopics", "recommendations", "catalog", "totals")
     assert sum(len(of_vocabulary(word)) for word in words) == len(METRICS)
 
 

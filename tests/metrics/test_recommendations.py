@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from reference import fairness
 from reference import recommendation as plain
-from vocabularies import CATALOG_METRICS, LIST_METRICS
+from vocabularies import CATALOG_METRICS, LIST_METRICS, TOTALS_METRICS
 
 import polars_rank as pr
 from polars_rank import analysis
@@ -37,6 +37,14 @@ CATALOG = [
     *CATALOG_METRICS,
     "gini(over=recommended)@3",
 ]
+TOTALS = [
+    *(f"{name}@{k}" for name in TOTALS_METRICS for k in (1, 3)),
+    *TOTALS_METRICS,
+    "pop_rsp(head=0.3)@3",
+    "pop_reo(head=0.3)@3",
+    "pop_reo(rel=2)@3",
+]
+OF_ALL = [*CATALOG, *TOTALS]
 COLUMNS = {"query": "user", "doc": "item"}
 
 
@@ -84,6 +92,19 @@ class Shop:
         )
 
     @property
+    def log(self):
+        """The lists with their labels."""
+        return self.run.join(self.qrels, on=["user", "item"], how="left")
+
+    @property
+    def listed_labels(self):
+        """The labels of the listed items."""
+        return {
+            user: {i: n for i, n in self.labels[user].items() if i in items}
+            for user, items in self.lists.items()
+        }
+
+    @property
     def frames(self):
         return {"history": self.history, "items": self.items, **COLUMNS}
 
@@ -112,7 +133,7 @@ def test_lists_equal_plain_loops(judged, layout):
         run = shop.run.sort("user", maintain_order=True)
         qrels = shop.qrels if judged else None
         if not judged:
-            run = run.join(shop.qrels, on=["user", "item"], how="left")
+            run = shop.log.sort("user", maintain_order=True)
         rows = pr.per_query(
             run if seed % 3 else run.lazy(),
             ["ndcg@3", *MEASURES],
@@ -200,16 +221,90 @@ def test_the_catalog_equals_plain_loops():
             assert row[text] == near, (seed, text)
 
 
+@pytest.mark.parametrize("layout", ["any", "contiguous", "auto"])
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+@pytest.mark.parametrize("judged", [True, False])
+def test_totals_equal_plain_loops(judged, missing, layout):
+    """Relevant items count whether or not a list has them."""
+    compared = 0
+    for seed in range(30, 42):
+        shop = Shop(seed, text=seed % 2 == 1)
+        run = shop.run.sort("user", maintain_order=True)
+        if not judged:  # others than the listed ones are unknown
+            run = shop.log.sort("user", maintain_order=True)
+        (row,) = pr.evaluate(
+            run if seed % 3 else run.lazy(),
+            ["ndcg@3", *TOTALS],
+            qrels=shop.qrels if judged else None,
+            missing=missing if judged else None,
+            no_relevant="zero",
+            layout=layout,
+            **shop.frames,
+        ).lazy().collect().to_dicts()  # fmt: skip
+        users = shop.lists.keys() if not judged else shop.labels.keys()
+        if judged and missing == "skip":
+            users = users & shop.lists.keys()
+        lists = {user: shop.lists.get(user, []) for user in users}
+        labels = shop.labels if judged else shop.listed_labels
+        for text in TOTALS:
+            name, given = arguments(text)
+            wanted = plain.TOTALS[name](lists, labels, shop.known, **given)
+            near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
+            assert row[text] == near, (seed, text)
+            compared += wanted not in (None, 0.0)
+    assert compared > 6 * len(TOTALS)
+
+
+def test_totals_of_popularity_equal_the_loops_of_somebody_else():
+    """Written from the paper by another author, with sets of items."""
+    for seed in range(20, 32):
+        shop = Shop(seed)
+        past = {u: [i for who, i in shop.pairs if who == u] for u in range(9)}
+        users = shop.lists.keys() & shop.labels.keys()
+        lists = {user: shop.lists[user] for user in users}
+        about = past, [*shop.features]
+        for k, head in ((1, 0.8), (3, 0.5), (None, 0.8)):
+            at = "" if k is None else f"@{k}"
+            asked = [f"pop_rsp(head={head}){at}", f"pop_reo(head={head}){at}"]
+            given = {"qrels": shop.qrels, "missing": "skip", **shop.frames}
+            found = pr.evaluate(shop.run, asked, **given).row(0)[1:]
+            wanted = (
+                fairness.pop_rsp(lists, *about, k, head),
+                fairness.pop_reo(lists, shop.labels, *about, k, head),
+            )
+            for value, loop in zip(found, wanted, strict=True):
+                assert value == (loop if loop is None else pytest.approx(loop))
+
+
+def test_totals_are_weighted():
+    """Equal weights change nothing; a user of weight 0 does not count."""
+    shop = Shop(3)
+    given = {"missing": "skip", "qrels": shop.qrels, **shop.frames}
+
+    def values(weight, **more):
+        run = shop.run.with_columns(weight=weight)
+        return pr.evaluate(run, TOTALS, weight="weight", **given, **more)
+
+    plainly = pr.evaluate(shop.run, TOTALS, **given)
+    assert_frame_equal(values(pl.lit(2.5)), plainly, rel_tol=1e-12)
+    judged = shop.lists.keys() & shop.labels.keys()
+    users = pl.DataFrame({"user": [*(judged - {2})]})
+    fewer = pr.evaluate(shop.run, TOTALS, queries=users, **given)
+    found = values((pl.col("user") != 2).cast(pl.Float64))
+    assert_frame_equal(found.drop("queries"), fewer.drop("queries"), rel_tol=1e-12)
+    assert not found.equals(plainly)
+
+
 @pytest.mark.parametrize("memory_limit", [None, "500MB"])
 def test_segments_of_the_catalog(memory_limit):
     shop = Shop(2)
     half = pl.col("user") % 2
-    run = shop.run.with_columns(half=half, label=0)
+    run = shop.log.with_columns(half=half)
     found = pr.evaluate(
-        run.lazy(), CATALOG, by="half", memory_limit=memory_limit, **shop.frames
+        run.lazy(), OF_ALL, by="half", memory_limit=memory_limit, **shop.frames
     ).collect()
     for part in (0, 1):
-        alone = pr.evaluate(run.filter(half == part), CATALOG, **shop.frames)
+        alone = pr.evaluate(run.filter(half == part), OF_ALL, **shop.frames)
         own = found.filter(pl.col("half") == part).drop("half")
         assert_frame_equal(own, alone, rel_tol=1e-12)
 
@@ -218,7 +313,7 @@ def test_segments_of_the_catalog(memory_limit):
 def test_a_memory_limit_changes_nothing(layout):
     shop = Shop(4, text=True)
     run = shop.run.sort("user")
-    asked = ["ndcg@3", *MEASURES, *CATALOG]
+    asked = ["ndcg@3", *MEASURES, *OF_ALL]
     given = {"qrels": shop.qrels, "missing": "zero", **shop.frames}
     wanted = pr.evaluate(run, asked, **given)
     found = pr.evaluate(
@@ -246,6 +341,19 @@ def test_labels_are_needed_only_by_measures_that_read_them():
     pr.evaluate(shop.run, ["novelty@3", "coverage@3"], **shop.frames)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="label column"):
         pr.evaluate(shop.run, ["novelty@3", "epc@3"], **shop.frames)
+    pr.evaluate(shop.run, ["novelty@3", "pop_rsp@3"], **shop.frames)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="label column"):
+        pr.evaluate(shop.run, ["novelty@3", "pop_reo@3"], **shop.frames)
+
+
+def test_relevant_items_outside_the_catalog_are_refused():
+    shop = Shop(7)
+    unlisted = pl.DataFrame({"user": [3], "item": [99], "label": [1]})
+    qrels = pl.concat([shop.qrels.cast(pl.Int64), unlisted])
+    given = {"qrels": qrels, "missing": "skip", **shop.frames}
+    with pytest.raises(DataError, match=r"relevant items are not in items=.* query 3"):
+        pr.evaluate(shop.run, "pop_reo@3", **given)
+    pr.evaluate(shop.run, "epc@3", **given)  # which looks at listed items only
 
 
 @pytest.mark.parametrize(
@@ -334,8 +442,9 @@ def test_lists_without_checks(convention, layout):
 def test_other_misuse_is_refused():
     shop = Shop(9)
     run = shop.run.with_columns(label=0, weight=1.0)
-    with pytest.raises(ValueError, match="coverage is a number of all lists together"):
-        pr.per_query(run, "coverage@3", **shop.frames)
+    for name in ("coverage", "pop_reo"):
+        with pytest.raises(ValueError, match=f"{name} is a number of all lists toget"):
+            pr.per_query(run, f"{name}@3", **shop.frames)
     with pytest.raises(ValueError, match="has no weights"):
         pr.evaluate(run, "gini@3", weight="weight", **shop.frames)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="'colour' is not in"):
@@ -360,6 +469,8 @@ def test_which_way_is_better():
     of_lists = {name for name, m in LIST_METRICS.items() if m.better == "lower"}
     assert of_lists == {"mean_popularity", "miscalibration"}
     assert {n for n, m in CATALOG_METRICS.items() if m.better == "lower"} == {"gini"}
+    of_totals = {name for name, m in TOTALS_METRICS.items() if m.better == "lower"}
+    assert of_totals == {"pop_reo", "pop_rsp"}
 
 
 def test_explain_tells_of_lists():

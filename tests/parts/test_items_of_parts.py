@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from slow import slow
-from test_recommendations import CATALOG, MEASURES, Shop
+from test_recommendations import MEASURES, OF_ALL, Shop
 
 import polars_rank as pr
 from polars_rank.exceptions import DataError
@@ -31,7 +31,7 @@ def test_parts_add_up(by, tmp_path):
     shop = Shop(4, text=True)
     run = shop.run.with_columns(half=pl.col("user") % 2)
     qrels = shop.qrels.filter(pl.col("user").is_in(run["user"].unique().to_list()))
-    asked = ["ndcg@3", *MEASURES, *CATALOG]
+    asked = ["ndcg@3", *MEASURES, *OF_ALL]
     evaluation = pr.Evaluation(asked, by=by, **OPTIONS)
     files = []
     for i in range(PARTS):
@@ -47,7 +47,7 @@ def test_parts_add_up(by, tmp_path):
 @pytest.mark.slow
 def test_broadcast_judgments_and_users_without_a_list():
     shop = Shop(5)
-    asked = ["ndcg@3", *MEASURES, *CATALOG]
+    asked = ["ndcg@3", *MEASURES, *OF_ALL]
     given = {"qrels": shop.qrels, **OPTIONS, **about(shop)}
     parts = [Part(part(shop.run, i)) for i in range(PARTS)]
     found = evaluate_parts(parts, asked, **given)

@@ -1,8 +1,8 @@
 """Calibration and fairness of attention, item by item, in plain loops.
 
-``lists``: user -> items, best first; ``history``: user -> items, repeats are
-interactions; ``features``: item -> its category or categories. An undefined value is
-None.
+``lists``: user -> items, best first; ``relevant``: user -> item -> label;
+``history``: user -> items, repeats are interactions; ``features``: item -> its
+category or categories. An undefined value is None.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 Lists = dict[str, list[str]]
+Relevant = dict[str, dict[str, float]]
 Features = dict[str, "str | list[str] | set[str] | None"]
 
 
@@ -107,3 +108,85 @@ def awrf(
         shares = _shares(top, weights, features)
         values[user] = 1 - _jensen_shannon(shares, goal) if shares else None
     return values
+
+
+def short_head(history: Lists, head: float = 0.8, ties: bool = True) -> set[str]:
+    """Return the most popular items that together have the share of interactions.
+
+    With ``ties`` all items as popular as the last one belong to them, too.
+    """
+    counts: dict[str, int] = {}
+    for items in history.values():
+        for item in items:
+            counts[item] = counts.get(item, 0) + 1
+    total, so_far, last = sum(counts.values()), 0, 0
+    found = set()
+    for item in sorted(counts, key=lambda i: (-counts[i], i)):
+        if so_far >= head * total and not (ties and counts[item] == last):
+            break
+        found.add(item)
+        so_far += counts[item]
+        last = counts[item]
+    return found
+
+
+def _spread(numbers: list[int], of: list[int]) -> float | None:
+    """Return std (ddof 0) / mean of the shares; None for 0 / 0."""
+    if not all(of):
+        return None
+    shares = [n / d for n, d in zip(numbers, of, strict=True)]
+    mean = sum(shares) / len(shares)
+    if mean == 0:
+        return None
+    return math.sqrt(sum((s - mean) ** 2 for s in shares) / len(shares)) / mean
+
+
+def pop_rsp(
+    lists: Lists,
+    history: Lists,
+    catalog: list[str],
+    k: int | None = None,
+    head: float = 0.8,
+    ties: bool = True,
+) -> float | None:
+    """Return std / mean over head and tail of P(recommended | group).
+
+    Zhu, Wang and Caverlee, SIGIR 2020 (RSP), groups by popularity. The items
+    of a user's history are not candidates: they leave the denominator, as in Elliot,
+    whose numerator keeps them. Elliot's catalog are the items of the train log.
+    Undefined: a group without candidates, or nothing recommended (nan in Elliot).
+    """
+    top = short_head(history, head, ties)
+    groups = [top & {*catalog}, {*catalog} - top]
+    numbers, of = [0, 0], [0, 0]
+    for user, listed in lists.items():
+        for place, group in enumerate(groups):
+            numbers[place] += len({*listed[:k]} & group)
+            of[place] += len(group - {*history.get(user, [])})
+    return _spread(numbers, of)
+
+
+def pop_reo(
+    lists: Lists,
+    relevant: Relevant,
+    history: Lists,
+    catalog: list[str],
+    k: int | None = None,
+    head: float = 0.8,
+    ties: bool = True,
+    rel: float = 1,
+) -> float | None:
+    """Return std / mean over head and tail of P(recommended | group, relevant).
+
+    Zhu, Wang and Caverlee, SIGIR 2020 (REO); otherwise as ``pop_rsp``. Users
+    without a relevant item are left out.
+    """
+    top = short_head(history, head, ties)
+    groups = [top & {*catalog}, {*catalog} - top]
+    numbers, of = [0, 0], [0, 0]
+    for user, listed in lists.items():
+        good = {i for i, label in relevant.get(user, {}).items() if label >= rel}
+        for place, group in enumerate(groups):
+            numbers[place] += len({*listed[:k]} & good & group)
+            of[place] += len((group & good) - {*history.get(user, [])})
+    return _spread(numbers, of)

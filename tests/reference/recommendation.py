@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 
-LISTS, CATALOGS = {}, {}
+LISTS, CATALOGS, TOTALS = {}, {}, {}
 
 
 @dataclass
@@ -30,6 +31,11 @@ def of_list(function):
 
 def of_catalog(function):
     CATALOGS[function.__name__] = function
+    return function
+
+
+def of_totals(function):
+    TOTALS[function.__name__] = function
     return function
 
 
@@ -237,3 +243,51 @@ def personalization(lists, history, k=None):
         1 - len(a & b) / math.sqrt(len(a) * len(b)) for a, b in combinations(own, 2)
     ]
     return mean(pairs)
+
+
+# -- of all lists, user by user: ``lists`` and ``labels`` are by user
+
+
+def is_good(labels, item, rel):
+    return labels.get(item) is not None and labels[item] >= rel
+
+
+def groups_by_popularity(history, head):
+    long = {item for item in history.features if tail(history, item, head)}
+    return [history.features.keys() - long, long]
+
+
+def relative_spread(pairs):
+    """Standard deviation of the shares, divided by their mean."""
+    if not all(whole for _, whole in pairs):
+        return None
+    shares = [part / whole for part, whole in pairs]
+    average = statistics.fmean(shares)
+    return statistics.pstdev(shares) / average if average else None
+
+
+@of_totals
+def pop_rsp(lists, labels, history, k=None, head=0.8):
+    """Chances of both groups; what the user knows is no candidate."""
+    pairs = []
+    for group in groups_by_popularity(history, head):
+        listed = candidates = 0
+        for user, items in lists.items():
+            listed += sum(item in group for _, item in top(items, k))
+            candidates += sum((user, item) not in history.pairs for item in group)
+        pairs.append((listed, candidates))
+    return relative_spread(pairs)
+
+
+@of_totals
+def pop_reo(lists, labels, history, k=None, head=0.8, rel=1):
+    """The same among the relevant items of each user."""
+    pairs = []
+    for group in groups_by_popularity(history, head):
+        listed = candidates = 0
+        for user, items in lists.items():
+            own = {i for i in group if is_good(labels[user], i, rel)}
+            listed += sum(item in own for _, item in top(items, k))
+            candidates += sum((user, item) not in history.pairs for item in own)
+        pairs.append((listed, candidates))
+    return relative_spread(pairs)

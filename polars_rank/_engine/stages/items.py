@@ -22,6 +22,7 @@ from polars_rank.core.source import is_rereadable
 HISTORY, ITEMS = "history", "items"
 FEATURE = "feature "  # prefix of a column of items
 CATALOG_SHARE, PAST_SHARE = "share of the catalog: ", "share of the past: "
+PAST = "in the past: "  # prefix of a number of items of the user's history
 KNOWN = "in items"  # of an item of a list: whether it is in the catalog
 HALF, HALVES = 2**32, (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 WORDS = ("users", "interactions", "popularity_rank", "interactions_above")
@@ -140,6 +141,22 @@ class Items(NamedTuple):
         shares = counts.join(totals, on=self.keys, how="left")
         share = (pl.col("count") / pl.col("past_count")).alias(PAST_SHARE + name)
         return shares.select(*self.keys, feature, share), totals
+
+    def catalog(self, table: pl.LazyFrame, totals: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the rows of the ``table`` that are of the catalog, with the totals."""
+        rows = table if self.items is None else table.filter(KNOWN)
+        return rows.join(totals, how="cross")
+
+    def past_counts(self, marked: pl.LazyFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Count how many items with each mark the users of the rows interacted with."""
+        assert self.history is not None
+        users = rows.select(self.keys)
+        pairs = self.history.join(users, on=self.keys, how="semi").unique()
+        marks = [n for n in marked.collect_schema() if n != "doc"]
+        counts = (
+            pl.col(name).sum().cast(pl.Float64).alias(PAST + name) for name in marks
+        )
+        return pairs.join(marked, on="doc").group_by(self.keys).agg(counts)
 
     def seen(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the pairs of users and items of the history that are in the rows."""

@@ -52,7 +52,7 @@ def sum_judged(
     trace = trace_measures(key)
     qrels = qrels.cache()  # read for the numbers and for the labels
     numbers = number_queries(key, qrels, listed)
-    doc = key.contributions
+    doc = key.contributions or key.relevant_items
     joined = join_qrels(key, trace, run, qrels, numbers, doc=doc, beside=beside)
     plan = sum_terms(key, trace, joined.rows)
     if trace.shares is not None and joined.others is not None:
@@ -145,6 +145,7 @@ def join_qrels(
     words = [*document_columns(trace.recorder), *(["doc"] if doc else [])]
     words += ["label"] if key.list_depth and "label" not in words else []
     listed = key.contributions and not key.beside  # in this order
+    listed |= key.relevant_items
     settled = listed or any(isinstance(m, Custom) for m in key.measures)
     scalars = [*trace.run_scalars, *trace.qrels_scalars]
     grouped = grouped_by_rank(rows, words, [*scalars, *lists], settled=settled)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import polars as pl
 from polars.datatypes import DataType
 
 from polars_rank._engine.inputs import Inputs
-from polars_rank._engine.recorder import Recorder, RecordingRanking
+from polars_rank._engine.recorder import ExprTable, Recorder, RecordingRanking
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.stages.items import (
@@ -21,14 +22,23 @@ from polars_rank._engine.stages.items import (
     FEATURE,
     ITEMS,
     KNOWN,
+    PAST,
     PAST_SHARE,
     WORDS,
     bind_items,
 )
 from polars_rank._engine.stages.rank import LISTED
-from polars_rank._engine.stages.sum import LABELED, Plan, summed, with_words
+from polars_rank._engine.stages.sum import (
+    LABELED,
+    LISTS,
+    RELEVANT,
+    Plan,
+    summed,
+    with_words,
+)
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
+from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommendations import Recommendations
 from polars_rank.core.registry import value
 from polars_rank.core.rules import (
@@ -39,6 +49,7 @@ from polars_rank.core.rules import (
     NULL_INTERACTION,
     NULL_ITEM,
     UNKNOWN_ITEM,
+    UNKNOWN_RELEVANT,
     Rule,
 )
 from polars_rank.measures.measure import (
@@ -46,6 +57,7 @@ from polars_rank.measures.measure import (
     depth_of,
     is_of_catalog,
     is_of_lists,
+    is_of_totals,
     recommended_items,
 )
 
@@ -55,13 +67,14 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
     """A list over columns that records what it needs.
 
     ``words`` are those about items; ``features`` are columns of the items, whose types
-    are ``known``.
+    are ``known``. ``counted`` are conditions on items of the catalog.
     """
 
     words: set[str] = field(default_factory=set)
     features: dict[str, DataType] = field(default_factory=dict)
     catalog_shares: set[str] = field(default_factory=set)
     past_shares: set[str] = field(default_factory=set)
+    counted: ExprTable = field(default_factory=partial(ExprTable, "counted"))
     known: pl.Schema | None
 
     def about(self, word: str) -> pl.Expr:
@@ -95,6 +108,16 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
         self.past_shares.add(name)
         return pl.col(PAST_SHARE + name).fill_null(0.0)
 
+    def catalog_count(self, which: pl.Expr) -> pl.Expr:
+        """Note the condition."""
+        self.words.add("item_count")
+        return pl.col(self.counted.add(which))
+
+    def past_item_count(self, which: pl.Expr) -> pl.Expr:
+        """Note the condition, on items of the user's past."""
+        self.words.add("item_count")
+        return pl.col(PAST + self.counted.add(which)).fill_null(0.0)
+
     def retrieved_count(self) -> pl.Expr:
         """Return the number of items of the list."""
         return self.listed_count()
@@ -110,12 +133,7 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     ranking = RecordingRecommendations(
         **vars(recorder.recording_ranking()), known=known
     )
-    values = {
-        name: _items(recorder, m)
-        if is_of_catalog(m)
-        else _value(request.convention, m, ranking)
-        for name, m in asked.items()
-    }
+    values = {name: _value(request.convention, m, ranking) for name, m in asked.items()}
     catalogs = [m for m in asked.values() if is_of_catalog(m)]
     if any("item_count" in recommended_items(m).reads for m in catalogs):
         ranking.about("item_count")
@@ -132,7 +150,7 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
         found = found.with_rule(rule, count)
     for rule, count in [] if request.check == "off" else _frame_rules(scalars):
         found = found.with_rule(rule, pl.when(pl.col("query") == 0).then(count))
-    kept = [n for n in plan.frame.collect_schema() if n not in (LISTED, LABELED)]
+    kept = [n for n in plan.frame.collect_schema() if n not in LISTS]
     new = [name for name in found.rules if name not in plan.rules]
     return found._replace(frame=found.frame.select(*kept, *new))
 
@@ -140,17 +158,24 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
 def _value(
     convention: Convention, measure: Measure, ranking: RecordingRecommendations
 ) -> pl.Expr:
+    """Return the value of a list: a number, or what an aggregate of all lists needs."""
+    if is_of_catalog(measure):
+        first = pl.col("doc").filter(pl.col("rank") <= depth_of(measure))
+        items = pl.col(ranking.recorder.aggregates.add(first))
+        return recommended_items(measure).value(items)
+    if is_of_totals(measure):
+        return list_totals(measure, convention).value(ranking)
     arguments = complete_arguments(
         measure.definition, measure.arguments, convention=convention
     )
     return value(measure.definition, ranking, arguments, "null")
 
 
-def _items(recorder: Recorder, measure: Measure) -> pl.Expr:
-    """Return the first k items of the list, to be counted."""
-    first = pl.col("doc").filter(pl.col("rank") <= depth_of(measure))
-    items = pl.col(recorder.aggregates.add(first))
-    return recommended_items(measure).value(items)
+def list_totals(measure: Measure, convention: Convention) -> ListTotals:
+    """Return the aggregate of a measure of totals."""
+    metric = measure.definition
+    given = complete_arguments(metric, measure.arguments, convention=convention)
+    return ListTotals(metric.function, tuple(given.items()))
 
 
 def _require_frames(
@@ -171,24 +196,13 @@ def _rows(
     request: Request, inputs: Inputs, plan: Plan, ranking: RecordingRecommendations
 ) -> tuple[pl.LazyFrame, list[str]]:
     """Return a row per item of a list, and the columns that describe the query."""
-    scalars = [n for n in plan.frame.collect_schema() if n not in (LISTED, LABELED)]
-    frame = plan.frame.with_row_index("query")
-    if request.qrels is None:
-        rows = _exploded(frame, LISTED)
-    elif "label" in ranking.recorder.columns:
-        frame = frame.cache()  # read twice
-        labels = _exploded(frame.select("query", LABELED), LABELED)
-        rows = _exploded(frame.drop(LABELED), LISTED).join(
-            labels, on=["query", "rank"], how="left", maintain_order="left"
-        )
-    else:
-        rows = _exploded(frame.drop(LABELED), LISTED)
-        rows = rows.with_columns(label=pl.lit(None, pl.Float64))
+    scalars = [n for n in plan.frame.collect_schema() if n not in LISTS]
+    rows = _labeled(request, plan.frame.with_row_index("query"), ranking)
     if request.history is None and request.items is None:
         return rows, scalars
     known = bind_items(request, inputs, rows.collect_schema(), ranking.features)
     if known.items is not None or ranking.words & {*WORDS}:
-        table = known.table(ranking.words, ranking.catalog_shares)
+        table = known.table(ranking.words, ranking.catalog_shares).cache()
         rows = rows.join(table, on="doc", how="left", maintain_order="left")
     if "seen" in ranking.words:
         on, rows = [*known.keys, "doc"], rows.cache()  # read twice
@@ -201,12 +215,51 @@ def _rows(
             on, scalars = [*known.keys], [*scalars, "past_count"]
             rows = rows.join(totals, on=on, how="left", maintain_order="left")
     totals = known.totals(ranking.words)
+    if names := [*ranking.counted.named]:
+        rows = rows.cache()  # read twice, as is what is counted
+        marked = known.catalog(table, totals)
+        marked = marked.select("doc", *ranking.counted.aliased()).cache()
+        sums = marked.select(pl.col(names).sum().cast(pl.Float64))
+        totals = pl.concat([totals, sums], how="horizontal")
+        past = known.past_counts(marked, rows)
+        on, scalars = [*known.keys], [*scalars, *(PAST + name for name in names)]
+        rows = rows.join(past, on=on, how="left", maintain_order="left")
     counts = [*totals.collect_schema()]
     rows = rows.join(totals, how="cross", maintain_order="left")
     # Polars divides by a repeated number by multiplying with its inverse, which is
     # inexact and not what it does in a plan of several parts: make columns of them.
     zero = 0 * pl.col("rank").fill_null(0)
     return rows.with_columns(pl.col(counts) + zero), [*scalars, *counts]
+
+
+def _labeled(
+    request: Request, frame: pl.LazyFrame, ranking: RecordingRecommendations
+) -> pl.LazyFrame:
+    """Return a row per item of a list with its label, and one per item that it lacks.
+
+    These are relevant ones without a rank, where a measure needs them.
+    """
+    labeled = request.qrels is not None and "label" in ranking.recorder.columns
+    if labeled or request.relevant_items:
+        frame = frame.cache()  # read again
+    rows = _exploded(frame.drop(LABELED, RELEVANT, strict=False), LISTED)
+    if labeled:
+        labels = _exploded(frame.select("query", LABELED), LABELED)
+        on = ["query", "rank"]
+        rows = rows.join(labels, on=on, how="left", maintain_order="left")
+    elif request.qrels is not None:
+        rows = rows.with_columns(label=pl.lit(None, pl.Float64))
+    if not request.relevant_items:
+        return rows
+    rows = rows.cache()  # read twice
+    relevant = _exploded(frame.drop(LISTED, LABELED, strict=False), RELEVANT)
+    lacking = (
+        relevant.filter(pl.col("doc").is_not_null())
+        .join(rows, on=["query", "doc"], how="anti")
+        .with_columns(rank=pl.lit(None, pl.Float64))
+    )
+    both = pl.concat([rows, lacking], how="diagonal")
+    return both.sort("query", maintain_order=True)
 
 
 def _exploded(frame: pl.LazyFrame, lists: str) -> pl.LazyFrame:
@@ -218,7 +271,7 @@ def _rules(
     request: Request, ranking: RecordingRecommendations
 ) -> list[tuple[Rule, pl.Expr]]:
     """Return the rules for the items of a list, each with how often it is broken."""
-    listed = pl.col("doc").is_not_null()
+    listed = pl.col("rank").is_not_null()
     rules = []
     if request.items is None:
         if "item_count" in ranking.words:  # then the catalog is what the history has
@@ -228,6 +281,9 @@ def _rules(
         return rules
     known = pl.col(KNOWN).is_not_null()
     rules.append((UNKNOWN_ITEM, (listed & ~known).sum()))
+    if request.relevant_items:
+        lacking = pl.col("doc").is_not_null() & ~listed
+        rules.append((UNKNOWN_RELEVANT, (lacking & ~known).sum()))
     for name in ranking.features:
         lacks = listed & known & pl.col(FEATURE + name).is_null()
         rules.append((NULL_FEATURE._replace(column=name), lacks.sum()))

@@ -15,6 +15,8 @@ from polars_rank._engine.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
 LABELED = "labels of the first documents of the query"
+RELEVANT = "relevant documents of the query"
+LISTS = (LISTED, LABELED, RELEVANT)
 
 
 class Counted(NamedTuple, Generic[Frame]):
@@ -61,14 +63,17 @@ def sum_terms(key: PlanKey, trace: Trace, rows: pl.LazyFrame) -> Plan:
     shares = trace.shares
     document = [] if shares is None else shares.document(rows.collect_schema())
     if key.list_depth:
-        document = [*(["doc"] if key.qrels is None else []), "rank", "label"]
+        named = key.qrels is None or key.relevant_items
+        document = [*(["doc"] if named else []), "rank", "label"]
     words = with_words(rows, recorder, scalars, document)
     lists = [] if shares is None else [shares.documents(document)]
     lists += [_first(key)] if key.list_depth else []
+    lists += [_relevant(key, recorder)] if key.relevant_items else []
     sums = summed(words, recorder, scalars, lists, document)
     shared = [] if shares is None else [pl.col(DOCUMENTS), shares.factors]
     if key.list_depth:
         shared.append(pl.col(LISTED if key.qrels is None else LABELED))
+        shared += [pl.col(RELEVANT)] if key.relevant_items else []
     frame = sums.select("query", *key.carry, *joined, *shared, *trace.results)
     return Plan(frame, {f"rule{i}": v.rule for i, v in enumerate(trace.violations)})
 
@@ -79,6 +84,14 @@ def _first(key: PlanKey) -> pl.Expr:
     if key.qrels is None:
         return pl.struct("doc", "rank", "label").filter(first).alias(LISTED)
     return pl.struct("rank", "label").filter(first).alias(LABELED)
+
+
+def _relevant(key: PlanKey, recorder: Recorder) -> pl.Expr:
+    """Return the documents that can count as relevant, at any rank or none."""
+    counts = recorder.matter
+    if key.retrieved_only:
+        counts &= pl.col("rank").is_not_null()
+    return pl.struct("doc", "rank", "label").filter(counts).alias(RELEVANT)
 
 
 def with_words(
