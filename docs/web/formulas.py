@@ -387,6 +387,7 @@ FORMULAS = {  # TeX, and the symbols in it
     ),
     "overlap": (r"\frac{|L \cap L'|}{\max(|L|, |L'|)}", "L L' k"),
     "jaccard": (r"\frac{|L \cap L'|}{|L \cup L'|}", "L L' k"),
+    "unexpectedness": (r"1 - \frac{|L \cap L'|}{k}", "L L' k"),
     # pairs
     "auc": (
         PAIR + r"\left( [s_a > s_b] + \tfrac{1}{2} [s_a = s_b] \right), \qquad"

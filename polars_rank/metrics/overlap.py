@@ -6,14 +6,14 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.arguments import Cutoff, Persistence
-from polars_rank.core.expr import arg_sort_by, ratio
+from polars_rank.core.arguments import Cutoff, FiniteCutoff, Persistence
+from polars_rank.core.expr import arg_sort_by, divide, ratio
 from polars_rank.core.parameters import Doc
 from polars_rank.core.ranking import Ranking
 from polars_rank.core.registry import metric
 from polars_rank.metrics._rbo import Estimate, Tied, powers, rank_biased
 
-__all__ = ["compat", "jaccard", "overlap", "rbo"]
+__all__ = ["compat", "jaccard", "overlap", "rbo", "unexpectedness"]
 
 
 Normalize: TypeAlias = Annotated[
@@ -113,6 +113,29 @@ def jaccard(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """
     by_score, by_label = _top(r, k)
     return r.reduce(ratio((by_score & by_label).sum(), (by_score | by_label).sum()))
+
+
+@metric(
+    depends_on="all",
+    needs_relevant=False,
+    of_two_rankings=True,
+    aliases={"Unexpectedness": {}},
+)
+def unexpectedness(r: Ranking, *, k: FiniteCutoff = 10) -> pl.Expr:
+    """Share of the first k places without a document that is expected there.
+
+    ``1 - documents in both / k`` of the first k by score and the first k by label; the
+    labels are the scores of what everybody would expect, such as the most popular
+    items (``qrels=baseline, label="score"``). Equal labels as in ``overlap``.
+
+    Undefined: no document has a score, or none has a label.
+    Source: the documentation of RePlay, after Murakami, Mori and Orihara, 2008.
+    Example: grades 1, 0, 2 in rank order: unexpectedness@2 = 1 - 1/2.
+    """
+    by_score, by_label = _top(r, k)
+    common = (by_score & by_label).sum().cast(pl.Float64)
+    known = by_score.any() & by_label.any()
+    return r.reduce(pl.when(known).then(1.0 - divide(common, k)))
 
 
 def _top(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:

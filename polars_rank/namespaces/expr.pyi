@@ -907,6 +907,17 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Jaccard similarity of the first k by score and the first k by label."""
+    def unexpectedness(
+        self,
+        score: Column | None = None,
+        *,
+        k: int = 10,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Share of the first k places without a document that is expected there."""
     def auc(
         self,
         score: Column | None = None,

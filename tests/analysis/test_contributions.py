@@ -127,7 +127,7 @@ NOT_SUMS = {
     "full_recall", "gm_ap", "gm_bpref", "hinge", "interpolated_precision", "jaccard",
     "kendall_distance", "kendall_tau", "last_click", "listmle", "lrap", "mcc", "num_q",
     "num_rel", "num_ret", "opa", "overlap", "pair_accuracy", "pearson", "ranking_loss",
-    "rbo", "set_ap", "spearman", "tau_ap", "weighted_tau", "yaap",
+    "rbo", "set_ap", "spearman", "tau_ap", "unexpectedness", "weighted_tau", "yaap",
 }  # fmt: skip
 
 

@@ -692,6 +692,12 @@ def compat(x):
     return shared([*x.ranks]) / shared(ideal)
 
 
+@read
+def unexpectedness(x):
+    one, two = tops(x)
+    return 1 - len(one & two) / x.k if two else 1 / 0
+
+
 def tops(x):
     """The first k by score and by label, which has those not retrieved as well."""
     labels = {i: x.l[i] for i in x.ranks if x.v(i)}

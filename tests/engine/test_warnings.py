@@ -316,7 +316,7 @@ OTHER_RUN = pl.DataFrame(
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("measure", ["overlap@2", "rbo", "jaccard"])
+@pytest.mark.parametrize("measure", ["overlap@2", "rbo", "unexpectedness"])
 @pytest.mark.parametrize("options", [{}, {"layout": "any"}, {"memory_limit": "1GB"}])
 def test_queries_of_one_run_alone_are_told(measure, options):
     run = pl.DataFrame(

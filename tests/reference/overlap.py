@@ -137,6 +137,14 @@ def jaccard(docs: list[Doc], k: int | None = None, ties: str = "order") -> float
     return len(by_score & by_label) / len(either) if either else None
 
 
+def unexpectedness(docs: list[Doc], k: int = 10, ties: str = "order") -> float | None:
+    """Return the share of k places without a doc of the other top."""
+    by_score, by_label = _tops(docs, k, ties)
+    if not by_score or not by_label:
+        return None
+    return (k - len([d for d in by_score if d in by_label])) / k
+
+
 VARIANTS = {
     "rbo": [
         {"tied": tied, "estimate": estimate, "p": p}
