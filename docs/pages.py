@@ -203,7 +203,10 @@ def measure_section(metric: Metric) -> str:
 
 ABOUT_ITEMS = {  # what the frames of a recommender are, and smallest ones
     "history": ("past interactions (`history=`)", {"query_id": [1, 2]}),
-    "items": ("the catalog and its features (`items=`)", {"category": ["x", "y"]}),
+    "items": (
+        "the catalog and its features (`items=`)",
+        {"category": ["x", "y"], "protected": [True, False]},
+    ),
 }
 
 

@@ -1485,6 +1485,20 @@ MUTANTS = (
         "recommendations:totals",
     ),
     Mutant(
+        "items that are not relevant are due no exposure",
+        "metrics/fairness.py",
+        "low = ratio(first(n) - first(m), n - m).fill_null(0.0)",
+        "low = ratio(0.0 * n, n - m).fill_null(0.0)",
+        "recommendations:lists_equal",
+    ),
+    Mutant(
+        "merit is that of listed items",
+        "metrics/fairness.py",
+        "t.sum(r.sum(r.grade * group))",
+        "t.sum(r.sum(r.grade * group * r.in_top()))",
+        "recommendations:totals",
+    ),
+    Mutant(
         "relevant items count only where the list has them",
         "_engine/stages/recommendation_lists.py",
         'both = pl.concat([rows, lacking], how="diagonal")',

@@ -45,7 +45,9 @@ def _metrics() -> dict[str, Any]:
     qrels = intents.select("query_id", "doc_id", "intent", "label")
     about_items = {
         "history": rows(30, seed=12).select("query_id", "doc_id"),
-        "items": intents.select("doc_id", category=pl.col("intent")).unique(),
+        "items": intents.select(
+            "doc_id", category="intent", protected=pl.col("intent") == 0
+        ).unique(),
     }
     frames = {
         "ranking": (log, {}),

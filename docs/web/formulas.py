@@ -107,6 +107,15 @@ SYMBOLS = {  # a short name: how it is written, and what it is
     "qg": ("q_g", "share of category $g$ among the first $k$ items"),
     "eg": ("e_g", r"share of group $g$ in the discounts $1 / \log_2(r(i) + 1)$"),
     "tg": ("t_g", "share of the items of the catalog that are in group $g$"),
+    "GH": ("G, H", "items of the protected group, and all others"),
+    "gi": ("g(i)", "grade of item $i$ if it is positive, else 0"),
+    "ei": ("e(i)", "$p^{r(i) - 1}$ for the first $k$ items of the list, else 0"),
+    "ti": (
+        "t(i)",
+        "exposure due to item $i$ of the catalog: of the $m$ relevant items, the mean "
+        "of $p^0 \\dots p^{m - 1}$; of the others, that of the places below (those "
+        "below the cutoff count as 0)",
+    ),
     "ranki": ("r(i)", "rank of item $i$ in the list"),
     "reli": (r"c(i)", "1 if item $i$ is relevant, else 0"),
     "popi": (
@@ -536,6 +545,19 @@ FORMULAS = {  # TeX, and the symbols in it
         r" c_G = \frac{\sum_u |L \cap R \cap G|}{\sum_u |(R \cap G) \setminus H|}",
         "AT Lk Ru H",
     ),
+    "treatment_ratio": (
+        r"\frac{E_G / M_G}{E_H / M_H}, \qquad E_G = \sum_u \sum_{i \in L \cap G}"
+        r" \frac{1}{\log_2(r(i) + 1)}, \qquad M_G = \sum_u \sum_{i \in G} g(i)",
+        "GH Lk ranki gi",
+    ),
+    "impact_ratio": (
+        r"\frac{E_G / M_G}{E_H / M_H}, \qquad E_G = \sum_u \sum_{i \in L \cap G}"
+        r" \frac{g(i)}{\log_2(r(i) + 1)}, \qquad M_G = \sum_u \sum_{i \in G} g(i)",
+        "GH Lk ranki gi",
+    ),
+    "exposure_loss": (r"\sum_i (e(i) - t(i))^2", "ei ti"),
+    "exposure_disparity": (r"\sum_i e(i)^2", "ei"),
+    "exposure_relevance": (r"\sum_i e(i) \, t(i)", "ei ti"),
     # catalog
     "coverage": (r"\frac{|\bigcup_V L|}{I}", "V Lk I"),
     "gini": (r"\frac{\sum_{j=1}^{I} (2 j - I - 1) \, p_{(j)}}{I - 1}", "p(j) I"),

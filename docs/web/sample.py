@@ -48,12 +48,13 @@ SHOP = """>>> import polars as pl
 >>> qrels = pl.DataFrame({"user": [1, 1, 2], "item": list("cea"), "label": 1})
 >>> history = pl.DataFrame({"user": [3, 3, 4, 4, 1], "item": list("abaca")})
 >>> items = pl.DataFrame({"item": list("abcde"), "category": list("xxyyz")})
+>>> items = items.with_columns(protected=pl.col("category") == "y")
 >>> frames = {"qrels": qrels, "history": history, "items": items}
 >>> shop = {"query": "user", "doc": "item", **frames}
 """
 SHOP_IN_WORDS = """Two users got lists of three and two items. Of the catalog's five
 items, three users of the history know `a`, one each `b` and `c`, and nobody `d` and
-`e`; user 1 has seen `a`."""
+`e`; user 1 has seen `a`. Items of the category y are a protected group."""
 WORDS = {  # about the frames of the example, by the vocabulary of a measure
     "ranking": IN_WORDS,
     "subtopics": SUBTOPICS_IN_WORDS,

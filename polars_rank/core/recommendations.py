@@ -51,6 +51,17 @@ class Recommendations(Ranking):
         """Return a column of ``items``, and its type."""
         raise NotImplementedError
 
+    def group(self, name: str) -> pl.Expr:
+        """Return whether the item is in a group: a Boolean column of ``items``."""
+        marked, dtype = self.feature(name)
+        if dtype != pl.Boolean:
+            msg = (
+                f"feature={name!r} must be Boolean, true for items of the group, not "
+                f"{dtype}: make it, e.g. with pl.col({name!r}) == 'a category'"
+            )
+            raise TypeError(msg)
+        return marked
+
     def catalog_share(self, name: str) -> pl.Expr:
         """Share of the catalog's items that have the category of this one."""
         raise NotImplementedError

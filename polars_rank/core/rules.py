@@ -192,10 +192,15 @@ ITEM_WITHOUT_HISTORY = Rule(
     "recommended items are not in history=, whose items are the catalog where there is "
     "no items=; give the whole catalog with items=",
 )
+RELEVANT_WITHOUT_HISTORY = Rule(
+    "relevant_without_history",
+    "relevant items are not in history=, whose items are the catalog where there is no "
+    "items=; give the whole catalog with items=, or drop these judgments",
+)
 NULL_FEATURE = Rule(
     "null_feature",
-    "the feature of a recommended item is null; fill it, e.g. with a category of its "
-    "own, or leave out such items",
+    "the feature of a recommended (or relevant) item is null; fill it, e.g. with a "
+    "category of its own, or leave out such items",
 )
 
 

@@ -31,6 +31,9 @@ MEASURES = [
     "ild(feature=vector, undefined=0)",
     "user_coverage(least=2)@3",
     "miscalibration(alpha=0.2)@3",
+    "exposure_loss(p=0.9)@3",
+    "exposure_loss(rel=2)",
+    "exposure_relevance(rel=2, p=0.8)@3",
 ]
 CATALOG = [
     *(f"{name}@{k}" for name in CATALOG_METRICS for k in (1, 3)),
@@ -52,7 +55,7 @@ class Shop:
     """Random lists, judgments, history and items; ids are numbers or text."""
 
     def __init__(self, seed, *, text=False):
-        draw = random.Random(seed)
+        draw, mark = random.Random(seed), random.Random(f"mark {seed}")
         name = (lambda i: f"i{i}") if text else (lambda i: i)
         catalog = [name(i) for i in range(12)]
         self.features = {
@@ -60,6 +63,7 @@ class Shop:
                 "category": draw.choice("xyz"),
                 "tags": draw.sample("abcd", draw.randint(0, 3)),
                 "vector": [float(draw.randint(-2, 2)) for _ in range(3)],
+                "protected": mark.random() < 0.4,
             }
             for item in catalog
         }
@@ -118,10 +122,10 @@ def arguments(text):
     return measure.metric, measure.arguments
 
 
-def expected(shop, user, text):
+def expected(shop, user, text, labels):
     name, given = arguments(text)
     own = shop.lists.get(user, [])
-    return plain.LISTS[name](own, user, shop.labels[user], shop.known, **given)
+    return plain.LISTS[name](own, user, labels[user], shop.known, **given)
 
 
 @pytest.mark.covering(1)
@@ -145,9 +149,10 @@ def test_lists_equal_plain_loops(judged, layout):
         )
         rows = rows.lazy().collect()
         assert rows.height == (len(shop.labels) if judged else len(shop.lists))
+        labels = shop.labels if judged else shop.listed_labels
         for row in rows.iter_rows(named=True):
             for text in MEASURES:
-                wanted = expected(shop, row["user"], text)
+                wanted = expected(shop, row["user"], text, labels)
                 near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
                 assert row[text] == near, (seed, row["user"], text)
 
@@ -276,6 +281,75 @@ def test_totals_of_popularity_equal_the_loops_of_somebody_else():
                 assert value == (loop if loop is None else pytest.approx(loop))
 
 
+def test_exposure_equals_the_loops_of_somebody_else():
+    """Written from the papers by another author; a catalog of one user's items."""
+    names = {"EE-L": "exposure_loss", "EE-D": "exposure_disparity"}
+    names |= {"EE-R": "exposure_relevance"}
+    for seed in range(20, 32):
+        shop = Shop(seed)
+        for user in shop.lists.keys() & shop.labels.keys():
+            own = {*shop.lists[user], *shop.labels[user]}
+            items = shop.items.filter(pl.col("item").is_in(own))
+            given = {"qrels": shop.qrels.filter(user=user), **COLUMNS, "items": items}
+            given["check"] = "off"  # of lists without a judged item
+            for k, p in ((2, 0.5), (None, 0.8)):
+                at = "" if k is None else f"@{k}"
+                asked = [f"{name}(p={p}){at}" for name in names.values()]
+                run = shop.run.filter(user=user)
+                found = pr.per_query(run, asked, **given).row(0)[1:]
+                lists, labels = {user: shop.lists[user]}, {user: shop.labels[user]}
+                loop = fairness.expected_exposure(lists, labels, k, p)[user]
+                wanted = (None,) * 3 if loop is None else (*map(loop.get, names),)
+                assert found == pytest.approx(wanted, abs=1e-12), (seed, user)
+
+
+@pytest.mark.parametrize("impact", [False, True])
+def test_exposure_ratios_equal_the_loops_of_somebody_else(impact):
+    name = "impact_ratio" if impact else "treatment_ratio"
+    compared = 0
+    for seed in range(20, 32):
+        shop = Shop(seed)
+        lists = {u: own for u, own in shop.lists.items() if u in shop.labels}
+        marks = {i: str(about["protected"]) for i, about in shop.features.items()}
+        for k in (1, 3, None):
+            given = {"qrels": shop.qrels, "missing": "skip", **shop.frames}
+            at = "" if k is None else f"@{k}"
+            found = pr.evaluate(shop.run, name + at, **given).item(0, 1)
+            groups = ("True", "False")
+            wanted = fairness.exposure_ratio(
+                lists, shop.labels, marks, groups, impact, k
+            )
+            assert found == (wanted if wanted is None else pytest.approx(wanted))
+            compared += bool(wanted)
+    assert compared > 20
+
+
+def test_the_group_is_boolean():
+    shop = Shop(7)
+    given = {"missing": "skip", "qrels": shop.qrels, **shop.frames}
+    with pytest.raises(TypeError, match=r"'category' must be Boolean, true for items"):
+        pr.evaluate(shop.run, "treatment_ratio(category)@3", **given)
+    items = shop.items.with_columns(
+        protected=pl.when(pl.col("item") > 8).then("protected")
+    )
+    rule = "column 'protected': the feature of a recommended"
+    with pytest.raises(DataError, match=rule):
+        pr.evaluate(shop.run, "impact_ratio@3", **given | {"items": items})
+
+
+def test_relevant_items_that_the_history_lacks():
+    """Exposure is shared by the items of the catalog, which has to have them."""
+    run = pl.DataFrame({"user": 1, "item": ["a", "b"], "score": [2.0, 1.0]})
+    history = pl.DataFrame({"user": 2, "item": ["a", "b", "c"]})
+    qrels = pl.DataFrame({"user": 1, "item": ["a", "z"], "label": [1, 1]})
+    given = {"qrels": qrels, "history": history, **COLUMNS}
+    with pytest.raises(DataError, match=r"relevant items are not in history="):
+        pr.evaluate(run, "exposure_loss", **given)
+    items = pl.DataFrame({"item": ["a", "b", "c", "z"]})
+    pr.evaluate(run, "exposure_loss", **given, items=items)
+    pr.evaluate(run, "pop_reo", **given)  # has no number of items
+
+
 def test_totals_are_weighted():
     """Equal weights change nothing; a user of weight 0 does not count."""
     shop = Shop(3)
@@ -368,7 +442,7 @@ def test_relevant_items_outside_the_catalog_are_refused():
         (lambda s: {"items": pl.concat([s.items, s.items[:2]])}, "more than one row"),
         (
             lambda s: {"items": s.items.with_columns(category=pl.lit(None, pl.String))},
-            "column 'category': the feature of a recommended item is null",
+            r"column 'category': the feature of a recommended \(or relevant\) item",
         ),
     ],
 )
@@ -467,7 +541,9 @@ def test_other_misuse_is_refused():
 def test_which_way_is_better():
     """Lists that are popular, miscalibrated or alike are worse in a comparison."""
     of_lists = {name for name, m in LIST_METRICS.items() if m.better == "lower"}
-    assert of_lists == {"mean_popularity", "miscalibration"}
+    assert of_lists == {
+        *("mean_popularity", "miscalibration", "exposure_loss", "exposure_disparity"),
+    }
     assert {n for n, m in CATALOG_METRICS.items() if m.better == "lower"} == {"gini"}
     of_totals = {name for name, m in TOTALS_METRICS.items() if m.better == "lower"}
     assert of_totals == {"pop_reo", "pop_rsp"}

@@ -190,3 +190,80 @@ def pop_reo(
             numbers[place] += len({*listed[:k]} & good & group)
             of[place] += len((group & good) - {*history.get(user, [])})
     return _spread(numbers, of)
+
+
+def exposure_ratio(
+    lists: Lists,
+    relevant: Relevant,
+    features: Features,
+    groups: tuple[str, str],
+    impact: bool = False,
+    k: int | None = None,
+    discount: str = "log",
+) -> float | None:
+    """Return DTR, or DIR with ``impact``, of the first group to the second.
+
+    Exp(G) = mean over lists of sum of 1 / log2(rank + 1) over G, / |G|; U(G) = mean
+    relevance of G's items over lists; DTR = (Exp/U of the first) / (Exp/U of the
+    second). DIR has exposure x relevance (clicks). Singh and Joachims, KDD 2018. The
+    items of a group are those of ``features`` in it; the relevance
+    of an unjudged item is 0. An item of both groups counts in both. |G| cancels.
+    Undefined: a group without items or relevance, or no exposure of the second.
+    """
+    ratio = []
+    for group in groups:
+        members = [i for i in features if group in _categories(features, i)]
+        exposure, merit = 0.0, 0.0
+        for user, listed in lists.items():
+            labels = relevant.get(user, {})
+            for item in members:
+                merit += max(labels.get(item, 0), 0)
+            for rank, item in enumerate(listed[:k], 1):
+                if item in members:
+                    seen = _discount(rank, discount)
+                    exposure += seen * (max(labels.get(item, 0), 0) if impact else 1)
+        if merit == 0:
+            return None
+        ratio.append(exposure / merit)
+    return ratio[0] / ratio[1] if ratio[1] else None
+
+
+def expected_exposure(
+    lists: Lists,
+    relevant: Relevant,
+    k: int | None = None,
+    patience: float = 0.5,
+    rel: float = 1,
+) -> dict[str, dict[str, float] | None]:
+    """Return EE-L, EE-D and EE-R of each user's one list (a certain policy).
+
+    e(i) = patience^(rank - 1), 0 if not listed; e*(i) = the mean of the first m
+    places for the m relevant items, the mean of the others for the rest (Diaz et al.,
+    CIKM 2020: EE-L = |e - e*|^2, EE-D = |e|^2, EE-R = e . e*,
+    EE-L = EE-D - 2 EE-R + |e*|^2). The items are those listed or judged; places
+    below the cutoff have no exposure, in e and in e*.
+    TREC Fair Ranking 2022 sums discounts of relevant items by group instead.
+    Undefined: no item is relevant.
+    """
+    values: dict[str, dict[str, float] | None] = {}
+    for user, listed in lists.items():
+        labels = relevant.get(user, {})
+        items = sorted({*listed, *labels})
+        good = [i for i in items if labels.get(i, 0) >= rel]
+        if not good:
+            values[user] = None
+            continue
+        places = [patience**r if k is None or r < k else 0.0 for r in range(len(items))]
+        m = len(good)
+        rest = places[m:]
+        high = sum(places[:m]) / m
+        low = sum(rest) / len(rest) if rest else 0.0
+        loss = disparity = relevance = 0.0
+        for item in items:
+            own = places[listed.index(item)] if item in listed else 0.0
+            ideal = high if item in good else low
+            loss += (own - ideal) ** 2
+            disparity += own**2
+            relevance += own * ideal
+        values[user] = {"EE-L": loss, "EE-D": disparity, "EE-R": relevance}
+    return values

@@ -199,6 +199,42 @@ def user_coverage(items, user, labels, history, k=None, least=1):
     return float(len(top(items, k)) >= least)
 
 
+def places(history, p, k):
+    """What a place of the catalog is worth, from the first on."""
+    items = range(len(history.features))
+    return [p**i if k is None or i < k else 0.0 for i in items]
+
+
+def exposures(items, labels, history, k, p, rel):
+    """Of each item of the catalog: what it got, and what it deserved."""
+    worth = places(history, p, k)
+    good = [i for i in history.features if is_good(labels, i, rel)]
+    others = [i for i in history.features if i not in good]
+    deserved = dict.fromkeys(good, mean(worth[: len(good)]))
+    deserved |= dict.fromkeys(others, mean(worth[len(good) :]))
+    got = dict.fromkeys(history.features, 0.0)
+    got |= {item: worth[rank - 1] for rank, item in top(items, k)}
+    return [(got[i], deserved[i]) for i in history.features] if good else None
+
+
+@of_list
+def exposure_loss(items, user, labels, history, k=None, p=0.5, rel=1):
+    both = exposures(items, labels, history, k, p, rel)
+    return both and math.fsum((e - t) ** 2 for e, t in both)
+
+
+@of_list
+def exposure_disparity(items, user, labels, history, k=None, p=0.5, rel=1):
+    both = exposures(items, labels, history, k, p, rel)
+    return both and math.fsum(e**2 for e, _ in both)
+
+
+@of_list
+def exposure_relevance(items, user, labels, history, k=None, p=0.5, rel=1):
+    both = exposures(items, labels, history, k, p, rel)
+    return both and math.fsum(e * t for e, t in both)
+
+
 # -- of all lists
 
 
@@ -291,3 +327,32 @@ def pop_reo(lists, labels, history, k=None, head=0.8, rel=1):
             candidates += sum((user, item) not in history.pairs for item in own)
         pairs.append((listed, candidates))
     return relative_spread(pairs)
+
+
+def exposure_of_merit(lists, labels, history, k, feature, *, clicked):
+    """Of the marked items and of the others: exposure (or clicks) by merit."""
+    rates = []
+    for marked in (True, False):
+        group = [i for i, about in history.features.items() if about[feature] is marked]
+        exposure = merit = 0.0
+        for user, items in lists.items():
+            grades = {i: max(labels[user].get(i) or 0, 0) for i in group}
+            merit += sum(grades.values())
+            exposure += sum(
+                (grades[item] if clicked else 1) / math.log2(rank + 1)
+                for rank, item in top(items, k)
+                if item in group
+            )
+        rates.append(exposure / merit if merit else None)
+    protected, others = rates
+    return protected / others if others and protected is not None else None
+
+
+@of_totals
+def treatment_ratio(lists, labels, history, k=None, feature="protected"):
+    return exposure_of_merit(lists, labels, history, k, feature, clicked=False)
+
+
+@of_totals
+def impact_ratio(lists, labels, history, k=None, feature="protected"):
+    return exposure_of_merit(lists, labels, history, k, feature, clicked=True)

@@ -48,6 +48,7 @@ from polars_rank.core.rules import (
     NULL_FEATURE,
     NULL_INTERACTION,
     NULL_ITEM,
+    RELEVANT_WITHOUT_HISTORY,
     UNKNOWN_ITEM,
     UNKNOWN_RELEVANT,
     Rule,
@@ -67,14 +68,18 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
     """A list over columns that records what it needs.
 
     ``words`` are those about items; ``features`` are columns of the items, whose types
-    are ``known``. ``counted`` are conditions on items of the catalog.
+    are ``known``, and ``groups`` those that relevant items need, too. ``counted`` are
+    conditions on items of the catalog. ``all_relevant`` says that the relevant items
+    are compared with the catalog in number.
     """
 
     words: set[str] = field(default_factory=set)
     features: dict[str, DataType] = field(default_factory=dict)
     catalog_shares: set[str] = field(default_factory=set)
     past_shares: set[str] = field(default_factory=set)
+    groups: set[str] = field(default_factory=set)
     counted: ExprTable = field(default_factory=partial(ExprTable, "counted"))
+    all_relevant: list[pl.Expr] = field(default_factory=list)
     known: pl.Schema | None
 
     def about(self, word: str) -> pl.Expr:
@@ -94,6 +99,11 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
         require_columns([name], self.known, where=ITEMS, argument="feature")
         self.features[name] = self.known[name]
         return pl.col(FEATURE + name), self.known[name]
+
+    def group(self, name: str) -> pl.Expr:
+        """Note that relevant items need it, too."""
+        self.groups.add(name)
+        return super().group(name)
 
     def catalog_share(self, name: str) -> pl.Expr:
         """Note that the share of the item's category is needed."""
@@ -117,6 +127,11 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
         """Note the condition, on items of the user's past."""
         self.words.add("item_count")
         return pl.col(PAST + self.counted.add(which)).fill_null(0.0)
+
+    def relevant_count(self, rel: float = 1) -> pl.Expr:
+        """Note which items are relevant: all have to be in the catalog."""
+        self.all_relevant.append(self.relevant(rel))
+        return super().relevant_count(rel)
 
     def retrieved_count(self) -> pl.Expr:
         """Return the number of items of the list."""
@@ -276,8 +291,11 @@ def _rules(
     if request.items is None:
         if "item_count" in ranking.words:  # then the catalog is what the history has
             ranking.about("interactions")
-            cold = listed & pl.col("interactions").is_null()
-            rules.append((ITEM_WITHOUT_HISTORY, cold.sum()))
+            cold = pl.col("interactions").is_null()
+            rules.append((ITEM_WITHOUT_HISTORY, (listed & cold).sum()))
+            if ranking.all_relevant:
+                lacking = pl.any_horizontal(ranking.all_relevant) & ~listed
+                rules.append((RELEVANT_WITHOUT_HISTORY, (lacking & cold).sum()))
         return rules
     known = pl.col(KNOWN).is_not_null()
     rules.append((UNKNOWN_ITEM, (listed & ~known).sum()))
@@ -285,8 +303,9 @@ def _rules(
         lacking = pl.col("doc").is_not_null() & ~listed
         rules.append((UNKNOWN_RELEVANT, (lacking & ~known).sum()))
     for name in ranking.features:
-        lacks = listed & known & pl.col(FEATURE + name).is_null()
-        rules.append((NULL_FEATURE._replace(column=name), lacks.sum()))
+        null = known & pl.col(FEATURE + name).is_null()
+        rule = NULL_FEATURE._replace(column=name)
+        rules.append((rule, (null if name in ranking.groups else null & listed).sum()))
     return rules
 
 
