@@ -1492,6 +1492,13 @@ MUTANTS = (
         "recommendations:lists_equal",
     ),
     Mutant(
+        "the largest difference has the group on top",
+        "metrics/fairness.py",
+        "pl.max_horizontal(first, last)",
+        "first",
+        "recommendations:discounted",
+    ),
+    Mutant(
         "merit is that of listed items",
         "metrics/fairness.py",
         "t.sum(r.sum(r.grade * group))",

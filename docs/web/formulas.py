@@ -116,6 +116,8 @@ SYMBOLS = {  # a short name: how it is written, and what it is
         "of $p^0 \\dots p^{m - 1}$; of the others, that of the places below (those "
         "below the cutoff count as 0)",
     ),
+    "Si": ("S_i", "items of the protected group among the first $i$"),
+    "Z": ("Z", "the larger of the sums with all of the group first, and last"),
     "ranki": ("r(i)", "rank of item $i$ in the list"),
     "reli": (r"c(i)", "1 if item $i$ is relevant, else 0"),
     "popi": (
@@ -558,6 +560,11 @@ FORMULAS = {  # TeX, and the symbols in it
     "exposure_loss": (r"\sum_i (e(i) - t(i))^2", "ei ti"),
     "exposure_disparity": (r"\sum_i e(i)^2", "ei"),
     "exposure_relevance": (r"\sum_i e(i) \, t(i)", "ei ti"),
+    "rnd": (
+        r"\frac{1}{Z} \sum_{i = \mathrm{step}, 2 \, \mathrm{step} \dots}"
+        r" \frac{1}{\log_2 i} \left| \frac{S_i}{i} - \frac{S_n}{n} \right|",
+        "Si Z n",
+    ),
     # catalog
     "coverage": (r"\frac{|\bigcup_V L|}{I}", "V Lk I"),
     "gini": (r"\frac{\sum_{j=1}^{I} (2 j - I - 1) \, p_{(j)}}{I - 1}", "p(j) I"),

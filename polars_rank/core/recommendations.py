@@ -150,6 +150,10 @@ class Recommendations(Ranking):
         value = value.cast(pl.Float64)
         return ratio(self.sum(value * self.in_top(k)), self.listed_count(k))
 
+    def listed(self, value: pl.Expr, k: int | None = None) -> pl.Expr:
+        """Return a value of the first ``k`` items, best first, as a list."""
+        return self.reduce(value.filter(self.in_top(k)).implode())
+
     def category_counts(self, name: str, k: int | None = None) -> pl.Expr:
         """Count the first ``k`` items of each category of a feature, as a list.
 

@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank.core.arguments import Cutoff, Persistence, Rel
 from polars_rank.core.expr import ratio
 from polars_rank.core.list_totals import Totals
-from polars_rank.core.parameters import Doc
+from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.recommendations import Recommendations
 from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import inverse, power
@@ -22,6 +22,7 @@ __all__ = [
     "impact_ratio",
     "pop_reo",
     "pop_rsp",
+    "rnd",
     "treatment_ratio",
 ]
 
@@ -260,3 +261,38 @@ def exposure_relevance(
     t = 1 and 1/2, exposure_relevance = 1/2.
     """
     return _exposure(r, k, p, rel).products
+
+
+@metric(needs_relevant=False, better="lower", aliases={"rND": {}})
+def rnd(
+    r: Recommendations,
+    *,
+    k: Cutoff = None,
+    feature: Group = "protected",
+    step: Annotated[int, Range(least=2), Doc("items from one cut to the next")] = 10,
+) -> pl.Expr:
+    """Normalized discounted difference: how far the top is from the list as a whole.
+
+    ``sum over cuts i of |S(i) / i - S(n) / n| / log2(i) / Z``: the cuts are after every
+    ``step`` of the first k items, S(i) of the first i are in the protected group, and n
+    is the number of items. Z is the larger of the sums with all protected items first
+    and last. 0 is a group that is spread evenly, 1 one that is all on top or all below.
+
+    Undefined: the list has fewer than ``step`` items, or all or none are protected.
+    Source: Yang and Stoyanovich, SSDBM 2017 (rND).
+    Example: the list a, b, c, d, a and b protected, step 2: the cuts 2 and 4, rnd =
+    (|2/2 - 1/2| + 0) / (1/2) = 1.
+    """
+    mark = pl.element()
+    n, size = mark.len().cast(pl.Float64), mark.sum()
+    place = pl.int_range(1, mark.len() + 1).cast(pl.Float64)
+
+    def discounted(above: pl.Expr) -> pl.Expr:
+        gap = (above / place - size / n).abs() / place.log(2.0)
+        return gap.filter(place % step == 0.0).sum()
+
+    first = discounted(place.clip(upper_bound=size))
+    last = discounted((place - (n - size)).clip(0.0))
+    value = ratio(discounted(mark.cum_sum()), pl.max_horizontal(first, last))
+    marks = r.listed(r.group(feature).cast(pl.Float64), k)
+    return marks.list.eval(value).list.first()

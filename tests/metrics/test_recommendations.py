@@ -31,6 +31,7 @@ MEASURES = [
     "ild(feature=vector, undefined=0)",
     "user_coverage(least=2)@3",
     "miscalibration(alpha=0.2)@3",
+    *(f"rnd(step={step}){at}" for step in (2, 3) for at in ("", "@3", "@4")),
     "exposure_loss(p=0.9)@3",
     "exposure_loss(rel=2)",
     "exposure_relevance(rel=2, p=0.8)@3",
@@ -303,6 +304,29 @@ def test_exposure_equals_the_loops_of_somebody_else():
                 assert found == pytest.approx(wanted, abs=1e-12), (seed, user)
 
 
+def test_discounted_differences_equal_the_loops_of_somebody_else():
+    """Of longer lists, with the steps of the paper, too."""
+    compared = 0
+    for seed in range(8):
+        draw = random.Random(seed)
+        share = draw.choice([0.1, 0.5, 0.9])
+        marks = {item: draw.random() < share for item in range(60)}
+        lists = {u: draw.sample(range(60), draw.choice([3, 10, 35])) for u in range(6)}
+        rows = [(u, i, r) for u, own in lists.items() for r, i in enumerate(own, 1)]
+        run = pl.DataFrame(rows, ["user", "item", "rank"], orient="row")
+        items = pl.DataFrame({"item": [*marks], "protected": marks.values()})
+        asked, given = ["rnd", "rnd(step=3)", "rnd(step=4)@20"], [(None, 10), (None, 3)]
+        given.append((20, 4))
+        found = pr.per_query(run, asked, items=items, rank="rank", **COLUMNS)
+        text = {item: str(marked) for item, marked in marks.items()}
+        for user, *values in found.iter_rows():
+            for value, (k, step) in zip(values, given, strict=True):
+                wanted = fairness.rnd(lists[user][:k], text, "True", step)
+                assert value == (wanted if wanted is None else pytest.approx(wanted))
+                compared += wanted is not None
+    assert compared > 50
+
+
 @pytest.mark.parametrize("impact", [False, True])
 def test_exposure_ratios_equal_the_loops_of_somebody_else(impact):
     name = "impact_ratio" if impact else "treatment_ratio"
@@ -543,6 +567,7 @@ def test_which_way_is_better():
     of_lists = {name for name, m in LIST_METRICS.items() if m.better == "lower"}
     assert of_lists == {
         *("mean_popularity", "miscalibration", "exposure_loss", "exposure_disparity"),
+        "rnd",
     }
     assert {n for n, m in CATALOG_METRICS.items() if m.better == "lower"} == {"gini"}
     of_totals = {name for name, m in TOTALS_METRICS.items() if m.better == "lower"}

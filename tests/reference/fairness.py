@@ -267,3 +267,26 @@ def expected_exposure(
             relevance += own * ideal
         values[user] = {"EE-L": loss, "EE-D": disparity, "EE-R": relevance}
     return values
+
+
+def rnd(
+    listed: list[str], features: Features, protected: str, step: int = 10
+) -> float | None:
+    """Return rND of one list: the discounted difference of shares at 10, 20, ...
+
+    1/Z sum over i of 1/log2(i) |S_i/i - S_N/N|: Yang and Stoyanovich, SSDBM 2017.
+    Z is the larger value of the orders with all protected items last and first: the
+    last is not the largest if most items are protected.
+    Undefined: Z is 0 (no place, none or all protected).
+    """
+    marks = [protected in _categories(features, item) for item in listed]
+    n, size = len(marks), sum(marks)
+
+    def raw(order: list[bool]) -> float:
+        return sum(
+            abs(sum(order[:i]) / i - size / n) / math.log2(i)
+            for i in range(step, n + 1, step)
+        )
+
+    most = max(raw(sorted(marks)), raw(sorted(marks, reverse=True)))
+    return raw(marks) / most if most > 0 else None

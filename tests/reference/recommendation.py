@@ -281,6 +281,22 @@ def personalization(lists, history, k=None):
     return mean(pairs)
 
 
+@of_list
+def rnd(items, user, labels, history, k=None, feature="protected", step=10):
+    """Differences at every step; the largest sum has all marked ones at an end."""
+    marks = [history.features[item][feature] for _, item in top(items, k)]
+
+    def discounted(order):
+        total = 0.0
+        for cut in range(step, len(order) + 1, step):
+            share = order[:cut].count(True) / cut
+            total += abs(share - order.count(True) / len(order)) / math.log2(cut)
+        return total
+
+    ends = [discounted(sorted(marks, reverse=first)) for first in (True, False)]
+    return discounted(marks) / max(ends) if max(ends) > 0 else None
+
+
 # -- of all lists, user by user: ``lists`` and ``labels`` are by user
 
 
