@@ -1499,6 +1499,13 @@ MUTANTS = (
         "recommendations:discounted",
     ),
     Mutant(
+        "vectors of the past are not of length 1",
+        "_engine/stages/items.py",
+        "ratio(part, length * FINEST)",
+        "ratio(part, 0.0 * length + FINEST)",
+        "recommendations:lists_equal",
+    ),
+    Mutant(
         "merit is that of listed items",
         "metrics/fairness.py",
         "t.sum(r.sum(r.grade * group))",

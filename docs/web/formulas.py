@@ -102,6 +102,7 @@ SYMBOLS = {  # a short name: how it is written, and what it is
         "recommended have 0",
     ),
     "pi": ("p(i)", "share of item $i$ in all recommendations"),
+    "sim": (r"\sigma(i, j)", "similarity of two items by the feature"),
     "dist": (r"\delta(i, j)", "distance of two items by the feature"),
     "pg": ("p_g", "share of the user's interactions with items of category $g$"),
     "qg": ("q_g", "share of category $g$ among the first $k$ items"),
@@ -517,6 +518,11 @@ FORMULAS = {  # TeX, and the symbols in it
     "serendipity": (
         r"\frac{1}{|L|} \sum_{i \in L} c(i) \max\left(\frac{q(i) - r(i)}{I}, 0\right)",
         "Lk reli ranki popi I",
+    ),
+    "content_serendipity": (
+        r"\frac{1}{|L|} \sum_{i \in L} c(i) \left(1 - \frac{1}{|H|}"
+        r" \sum_{j \in H} \sigma(i, j)\right)",
+        "Lk reli H sim",
     ),
     "ild": (
         r"\frac{2}{|L| (|L| - 1)} \sum_{i < j} \delta(i, j), \qquad i, j \in L",

@@ -81,12 +81,18 @@ class Recommendations(Ranking):
         """Number of such items with which the user interacted."""
         raise NotImplementedError
 
-    # -- of the history
+    def past_count(self, name: str) -> pl.Expr:
+        """Number of the user's interactions with items whose feature is known."""
+        raise NotImplementedError
 
-    @property
-    def past_count(self) -> pl.Expr:
-        """Number of the user's interactions with items whose category is known."""
-        return self.about("past_count")
+    def past_direction(self, name: str) -> list[pl.Expr]:
+        """Mean of the unit vectors of the items with which the user interacted.
+
+        Each of these counts as often as it did; a vector of zeros stays one.
+        """
+        raise NotImplementedError
+
+    # -- of the history
 
     @property
     def users(self) -> pl.Expr:
@@ -195,6 +201,26 @@ class Recommendations(Ranking):
         each = term(share, here.field("own")) / pl.len().over(category)
         return items.list.eval(each.sum()).list.first()
 
+    def past_similarity(self, name: str) -> pl.Expr:
+        """Mean similarity of the item and those with which the user interacted.
+
+        Of two vectors (an Array) it is their cosine, of two categories 1 if they are
+        equal. No pair is ever made.
+        """
+        vector, dtype = self.feature(name)
+        if isinstance(dtype, pl.Array):
+            parts, length = parts_of(vector, dtype)
+            past = self.past_direction(name)
+            along = reduce(add, (x * y for x, y in zip(parts, past, strict=True)))
+            return ratio(along, length).fill_null(0.0)
+        if is_category(dtype):
+            return self.past_share(name)
+        msg = (
+            f"feature={name!r} must be a category (text, a number) or a vector (an "
+            f"Array of numbers), not {dtype}"
+        )
+        raise TypeError(msg)
+
     def distances(self, name: str, k: int | None = None) -> pl.Expr:
         """Sum of the distances of the first ``k`` items, over all ordered pairs.
 
@@ -217,8 +243,13 @@ class Recommendations(Ranking):
         """
         vector, dtype = self.feature(name)
         assert isinstance(dtype, pl.Array)
-        parts = [vector.arr.get(i).cast(pl.Float64) for i in range(dtype.size)]
-        length = reduce(add, (part * part for part in parts)).sqrt()
+        parts, length = parts_of(vector, dtype)
         sums = (self.sum(ratio(part, length) * self.in_top(k)) for part in parts)
         themselves = self.count(length > 0, k)
         return reduce(add, (total * total for total in sums)) - themselves
+
+
+def parts_of(vector: pl.Expr, dtype: pl.Array) -> tuple[list[pl.Expr], pl.Expr]:
+    """Return the numbers of a vector, and its length."""
+    parts = [vector.arr.get(i).cast(pl.Float64) for i in range(dtype.size)]
+    return parts, reduce(add, (part * part for part in parts)).sqrt()

@@ -17,6 +17,7 @@ from polars_rank.core.weights import inverse
 __all__ = [
     "awrf",
     "category_diversity",
+    "content_serendipity",
     "efd",
     "epc",
     "ild",
@@ -236,6 +237,29 @@ def serendipity(r: Recommendations, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     return r.mean((own - usual).clip(0.0) * r.relevant(rel), k)
 
 
+@metric(needs_relevant=False, bounds=(0.0, 2.0))
+def content_serendipity(
+    r: Recommendations, *, k: Cutoff = None, feature: Feature = "category", rel: Rel
+) -> pl.Expr:
+    """How unlike the user's past the relevant items are.
+
+    ``mean over the first k items of (1 - s(i)) rel(i)``, where s(i) is the mean
+    similarity of the item and those with which the user interacted. The similarity of
+    two categories is 1 if they are equal, of two vectors (an Array of numbers) their
+    cosine. Interactions with items that ``items`` lacks do not count. (The measure
+    ``serendipity`` looks at popularity instead.)
+
+    Undefined: the list or the user's history is empty.
+    Errors: several categories per item.
+    Source: Zhang, Seaghdha, Quercia and Jambor, WSDM 2012 (similarity to the history),
+    times relevance, as the package recommenders has it.
+    Example: a past of the categories x and y, a relevant item x: content_serendipity@1
+    = 1 - 1/2.
+    """
+    value = (1.0 - r.past_similarity(feature)) * r.relevant(rel)
+    return pl.when(r.past_count(feature) > 0).then(r.mean(value, k))
+
+
 @metric(needs_relevant=False, bounds=POSITIVE, aliases={"IntraListDiversity": {}})
 def ild(
     r: Recommendations,
@@ -319,7 +343,7 @@ def miscalibration(
     )
     # A category that the list lacks has q' = alpha p.
     found = diverging + (1.0 - listed).clip(0.0) * -log(alpha)
-    known = (r.past_count > 0) & (r.listed_count(k) > 0)
+    known = (r.past_count(feature) > 0) & (r.listed_count(k) > 0)
     return pl.when(known).then(found)
 
 

@@ -32,6 +32,9 @@ MEASURES = [
     "user_coverage(least=2)@3",
     "miscalibration(alpha=0.2)@3",
     *(f"rnd(step={step}){at}" for step in (2, 3) for at in ("", "@3", "@4")),
+    "content_serendipity(rel=2)@3",
+    "content_serendipity(vector)@3",
+    "content_serendipity(feature=vector, rel=2)",
     "exposure_loss(p=0.9)@3",
     "exposure_loss(rel=2)",
     "exposure_relevance(rel=2, p=0.8)@3",
@@ -537,6 +540,27 @@ def test_lists_without_checks(convention, layout):
         assert_frame_equal(quick, checked, check_exact=True)
 
 
+def test_each_feature_has_a_past_of_its_own():
+    """Items without one feature still have the other."""
+    shop = Shop(13)
+    few = pl.when(pl.col("item") < 6).then("vector").alias("vector")
+    items = shop.items.with_columns(few)
+    run = shop.run.filter(pl.col("item") < 6).with_columns(label=1)
+    both = ["content_serendipity(category)@3", "content_serendipity(vector)@3"]
+    given = {**shop.frames, "items": items}
+    together = pr.per_query(run, both, **given)
+    for name in both:
+        alone = pr.per_query(run, name, **given)
+        assert_frame_equal(together.select("user", name), alone, check_exact=True)
+    known = plain.History(shop.pairs, {i["item"]: i for i in items.to_dicts()})
+    for user, *values in together.iter_rows():
+        own = [item for item in shop.lists[user] if item < 6]
+        labels = dict.fromkeys(own, 1)
+        for value, feature in zip(values, ("category", "vector"), strict=True):
+            wanted = plain.content_serendipity(own, user, labels, known, 3, feature)
+            assert value == pytest.approx(wanted, abs=1e-12)
+
+
 def test_other_misuse_is_refused():
     shop = Shop(9)
     run = shop.run.with_columns(label=0, weight=1.0)
@@ -549,6 +573,8 @@ def test_other_misuse_is_refused():
         pr.evaluate(run, "ild(feature=colour)@3", **shop.frames)
     with pytest.raises(TypeError, match="'tags' must have one category per item"):
         pr.evaluate(run, "awrf(tags)@3", **shop.frames)
+    with pytest.raises(TypeError, match=r"'tags' must be a category .* or a vector"):
+        pr.evaluate(run, "content_serendipity(tags)@3", **shop.frames)
     text = shop.history.with_columns(pl.col("item").cast(pl.String))
     with pytest.raises(TypeError, match="never equal"):
         pr.evaluate(run, "novelty@3", **shop.frames | {"history": text})

@@ -135,6 +135,31 @@ def serendipity(items, user, labels, history, k=None, rel=1):
     return mean(values)
 
 
+def cosine(a, b):
+    lengths = [math.sqrt(sum(x * x for x in v)) for v in (a, b)]
+    if 0 in lengths:
+        return 0.0
+    return sum(x * y for x, y in zip(a, b, strict=True)) / math.prod(lengths)
+
+
+@of_list
+def content_serendipity(
+    items, user, labels, history, k=None, feature="category", rel=1
+):
+    """Each relevant item against each interaction of the user."""
+    known = {i: about[feature] for i, about in history.features.items()}
+    past = [known[i] for who, i in history.pairs if who == user and known.get(i)]
+
+    def alike(a, b):
+        return cosine(a, b) if isinstance(a, list) else float(a == b)
+
+    values = [
+        is_good(labels, item, rel) * (1 - mean(alike(known[item], b) for b in past))
+        for _, item in (top(items, k) if past else [])
+    ]
+    return mean(values)
+
+
 def distance(a, b):
     if isinstance(a, list) and a and isinstance(a[0], float):
         lengths = [math.sqrt(sum(x * x for x in v)) for v in (a, b)]

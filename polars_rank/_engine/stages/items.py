@@ -17,11 +17,15 @@ from polars_rank._engine.schema import (
     name_of,
     require_columns,
 )
+from polars_rank.core.expr import ratio
+from polars_rank.core.recommendations import parts_of
 from polars_rank.core.source import is_rereadable
 
 HISTORY, ITEMS = "history", "items"
 FEATURE = "feature "  # prefix of a column of items
 CATALOG_SHARE, PAST_SHARE = "share of the catalog: ", "share of the past: "
+PAST_COUNT, PAST_DIRECTION = "number in the past: ", "direction of the past: "
+FINEST = 2.0**-44  # of a number of a unit vector: multiples of it add up exactly
 PAST = "in the past: "  # prefix of a number of items of the user's history
 KNOWN = "in items"  # of an item of a list: whether it is in the catalog
 HALF, HALVES = 2**32, (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
@@ -129,7 +133,7 @@ class Items(NamedTuple):
     def past_shares(self, name: str) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         """Return the share of a user's interactions with each category, and of users.
 
-        ``past_count`` is how many these are, of items whose category is known.
+        Only items whose category is known count.
         """
         assert self.history is not None
         assert self.items is not None
@@ -137,10 +141,30 @@ class Items(NamedTuple):
         categories = self.items.select("doc", feature).drop_nulls().unique("doc")
         rows = self.history.join(categories, on="doc", how="inner")
         counts = rows.group_by(*self.keys, feature).agg(count=pl.len())
-        totals = counts.group_by(self.keys).agg(past_count=pl.col("count").sum())
+        total = PAST_COUNT + name
+        totals = counts.group_by(self.keys).agg(pl.col("count").sum().alias(total))
         shares = counts.join(totals, on=self.keys, how="left")
-        share = (pl.col("count") / pl.col("past_count")).alias(PAST_SHARE + name)
+        share = (pl.col("count") / pl.col(total)).alias(PAST_SHARE + name)
         return shares.select(*self.keys, feature, share), totals
+
+    def past_directions(self, name: str, dtype: pl.Array) -> pl.LazyFrame:
+        """Return the mean unit vector of a user's interactions, and their number.
+
+        The numbers are integers, multiples of ``FINEST``, and so are their sums.
+        """
+        assert self.history is not None
+        assert self.items is not None
+        feature = FEATURE + name
+        vectors = self.items.select("doc", feature).drop_nulls().unique("doc")
+        parts, length = parts_of(pl.col(feature), dtype)
+        units = {
+            f"{PAST_DIRECTION}{name} {i}": ratio(part, length * FINEST).fill_null(0.0)
+            for i, part in enumerate(parts)
+        }
+        whole = (unit.round().cast(pl.Int64).alias(n) for n, unit in units.items())
+        rows = self.history.join(vectors.select("doc", *whole), on="doc")
+        means = (pl.col(n).sum() * FINEST / pl.len() for n in units)
+        return rows.group_by(self.keys).agg(pl.len().alias(PAST_COUNT + name), *means)
 
     def catalog(self, table: pl.LazyFrame, totals: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows of the ``table`` that are of the catalog, with the totals."""

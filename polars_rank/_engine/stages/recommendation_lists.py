@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 import polars as pl
 from polars.datatypes import DataType
@@ -23,6 +24,8 @@ from polars_rank._engine.stages.items import (
     ITEMS,
     KNOWN,
     PAST,
+    PAST_COUNT,
+    PAST_DIRECTION,
     PAST_SHARE,
     WORDS,
     bind_items,
@@ -77,6 +80,7 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
     features: dict[str, DataType] = field(default_factory=dict)
     catalog_shares: set[str] = field(default_factory=set)
     past_shares: set[str] = field(default_factory=set)
+    past_directions: set[str] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
     counted: ExprTable = field(default_factory=partial(ExprTable, "counted"))
     all_relevant: list[pl.Expr] = field(default_factory=list)
@@ -114,9 +118,21 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
     def past_share(self, name: str) -> pl.Expr:
         """Note that the share of the item's category is needed."""
         self.feature(name)
-        self.words.add("past_count")
+        self.words.add("past")
         self.past_shares.add(name)
         return pl.col(PAST_SHARE + name).fill_null(0.0)
+
+    def past_direction(self, name: str) -> list[pl.Expr]:
+        """Note that the vectors of the past are needed."""
+        _, dtype = self.feature(name)
+        assert isinstance(dtype, pl.Array)
+        self.words.add("past")
+        self.past_directions.add(name)
+        return [pl.col(f"{PAST_DIRECTION}{name} {i}") for i in range(dtype.size)]
+
+    def past_count(self, name: str) -> pl.Expr:
+        """Return the number that comes with the shares, or with the vectors."""
+        return pl.col(PAST_COUNT + name)
 
     def catalog_count(self, which: pl.Expr) -> pl.Expr:
         """Note the condition."""
@@ -198,7 +214,7 @@ def _require_frames(
 ) -> None:
     """Require the frames that the measures read."""
     names = ", ".join(dict.fromkeys(m.metric for m in measures))
-    of_history = {*WORDS, "seen", "user_count", "interaction_count", "past_count"}
+    of_history = {*WORDS, "seen", "user_count", "interaction_count", "past"}
     if request.history is None and ranking.words & of_history:
         msg = f"{names}: give the past interactions, one row each, with history="
         raise ValueError(msg)
@@ -226,9 +242,13 @@ def _rows(
         shares, totals = known.past_shares(name)
         on = [*known.keys, FEATURE + name]
         rows = rows.join(shares, on=on, how="left", maintain_order="left")
-        if "past_count" not in scalars:
-            on, scalars = [*known.keys], [*scalars, "past_count"]
-            rows = rows.join(totals, on=on, how="left", maintain_order="left")
+        rows = rows.join(totals, on=on[:-1], how="left", maintain_order="left")
+    for name in ranking.past_directions:
+        dtype = cast("pl.Array", ranking.features[name])
+        past = known.past_directions(name, dtype)
+        rows = rows.join(past, on=[*known.keys], how="left", maintain_order="left")
+    pasts = ranking.past_shares | ranking.past_directions
+    scalars += [PAST_COUNT + name for name in sorted(pasts)]
     totals = known.totals(ranking.words)
     if names := [*ranking.counted.named]:
         rows = rows.cache()  # read twice, as is what is counted
