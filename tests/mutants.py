@@ -1506,6 +1506,13 @@ MUTANTS = (
         "recommendations:lists_equal",
     ),
     Mutant(
+        "an item counts wholly in each of its categories",
+        "core/recommendations.py",
+        'parts["weight"] = (parts["weight"] / n).repeat_by(n)',
+        'parts["weight"] = parts["weight"].repeat_by(n)',
+        "recommendations:lists_equal",
+    ),
+    Mutant(
         "merit is that of listed items",
         "metrics/fairness.py",
         "t.sum(r.sum(r.grade * group))",

@@ -63,13 +63,18 @@ class Recommendations(Ranking):
         return marked
 
     def catalog_share(self, name: str) -> pl.Expr:
-        """Share of the catalog's items that have the category of this one."""
+        """Share of the catalog's items that have the category of this one.
+
+        Of several categories, a list of shares. An item counts in each of its own with
+        an equal part of 1; those without one are left out.
+        """
         raise NotImplementedError
 
     def past_share(self, name: str) -> pl.Expr:
         """Share of the user's interactions with the category of this item.
 
-        Only interactions with items of the catalog count, whose category is known.
+        Of several categories, a list, as in ``catalog_share``; null without any. Only
+        interactions with items of the catalog count, whose category is known.
         """
         raise NotImplementedError
 
@@ -184,22 +189,36 @@ class Recommendations(Ranking):
         """Sum a term over the categories of the first ``k`` items.
 
         The term is of the category's share of the weights of these items, and of a
-        value that all items of the category have in ``common``.
+        value that all items of the category have in ``common`` (null: 0). An item of
+        several categories divides its weight evenly, and has a list of such values. The
+        sum is undefined if there is no category.
         """
         category, dtype = self.feature(name)
-        if not is_category(dtype):
+        parts = {"category": category, "weight": weight.cast(pl.Float64), "own": common}
+        if isinstance(dtype, pl.List):
+            n = category.list.len()
+            parts["weight"] = (parts["weight"] / n).repeat_by(n)
+        elif not is_category(dtype):
             msg = (
-                f"feature={name!r} must have one category per item (text, a number), "
-                f"not {dtype}"
+                f"feature={name!r} must have a category per item (text, a number) or a "
+                f"list of categories, not {dtype}"
             )
             raise TypeError(msg)
-        item = pl.struct(category=category, weight=weight.cast(pl.Float64), own=common)
-        items = self.reduce(item.filter(self.in_top(k)).implode())
-        here = pl.element().struct
-        weight, category = here.field("weight"), here.field("category")
+        parts = {n: part.filter(self.in_top(k)) for n, part in parts.items()}
+        if isinstance(dtype, pl.List):
+            parts = {n: p.explode(empty_as_null=True) for n, p in parts.items()}
+        item = pl.struct(part.alias(name) for name, part in parts.items())
+        items = self.reduce(item.implode())
+        category, weight, own = map(pl.element().struct.field, parts)
+        known = pl.when(category.is_not_null())
+        # Without nulls: if another list has one, Polars sums in blocks.
+        weight = known.then(weight).otherwise(0.0)
         share = weight.sum().over(category) / weight.sum()
-        each = term(share, here.field("own")) / pl.len().over(category)
-        return items.list.eval(each.sum()).list.first()
+        each = term(share, own.fill_null(0.0)) / pl.len().over(category)
+        found = pl.when(category.count() > 0).then(
+            known.then(each).otherwise(0.0).sum()
+        )
+        return items.list.eval(found).list.first()
 
     def past_similarity(self, name: str) -> pl.Expr:
         """Mean similarity of the item and those with which the user interacted.
@@ -214,7 +233,7 @@ class Recommendations(Ranking):
             along = reduce(add, (x * y for x, y in zip(parts, past, strict=True)))
             return ratio(along, length).fill_null(0.0)
         if is_category(dtype):
-            return self.past_share(name)
+            return self.past_share(name).fill_null(0.0)
         msg = (
             f"feature={name!r} must be a category (text, a number) or a vector (an "
             f"Array of numbers), not {dtype}"

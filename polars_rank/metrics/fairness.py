@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Persistence, Rel
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import divide, ratio
 from polars_rank.core.list_totals import Totals
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.recommendations import Recommendations
@@ -174,7 +174,7 @@ def _exposure(r: Recommendations, k: int | None, p: float, rel: float) -> _Expos
 
     def first(places: pl.Expr) -> pl.Expr:
         seen = places if k is None else places.clip(upper_bound=k)
-        return (1.0 - pl.lit(p).pow(seen)) / (1.0 - p)
+        return divide(1.0 - pl.lit(p).pow(seen), 1.0 - p)
 
     n, m = r.item_count, r.relevant_count(rel)
     high = ratio(first(m), m)

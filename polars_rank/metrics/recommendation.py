@@ -12,7 +12,7 @@ from polars_rank.core.expr import divide, ratio
 from polars_rank.core.parameters import Allowed, Doc, Range
 from polars_rank.core.recommendations import Recommendations
 from polars_rank.core.registry import POSITIVE, metric
-from polars_rank.core.weights import inverse
+from polars_rank.core.weights import inverse, one
 
 __all__ = [
     "awrf",
@@ -321,12 +321,11 @@ def miscalibration(
 
     ``sum over categories of p log(p / q')`` with ``q' = (1 - alpha) q + alpha p``: p is
     the category's share of the user's interactions, q of the first k items. 0 is a list
-    like the past. Interactions with items that ``items`` lacks do not count.
+    like the past. An item of several categories (a list) counts in each with an equal
+    part of 1. Interactions with items that ``items`` lacks do not count.
 
-    Undefined: the list or the user's history is empty.
-    Errors: several categories per item.
-    Source: Steck, RecSys 2018, eqs. 4 and 5, with items of one category and of equal
-    weight.
+    Undefined: no category is in the list, or none in the user's history.
+    Source: Steck, RecSys 2018, eqs. 2 to 5, with items of equal weight.
     Example: a past of x and y, a list of x alone: miscalibration@1 =
     (log(0.5 / 0.995) + log(0.5 / 0.005)) / 2.
     """
@@ -336,15 +335,14 @@ def miscalibration(
         return pl.when(p > 0).then(p * (p / mixed).log()).otherwise(0.0)
 
     past = r.past_share(feature)
-    weight = pl.lit(1.0) + 0.0 * past
+    weight = r.weight(one, k)
     diverging = r.sum_over_categories(feature, term, weight=weight, common=past, k=k)
     listed = r.sum_over_categories(
         feature, lambda _, p: p, weight=weight, common=past, k=k
     )
     # A category that the list lacks has q' = alpha p.
     found = diverging + (1.0 - listed).clip(0.0) * -log(alpha)
-    known = (r.past_count(feature) > 0) & (r.listed_count(k) > 0)
-    return pl.when(known).then(found)
+    return pl.when(r.past_count(feature) > 0).then(found)
 
 
 @metric(needs_relevant=False, aliases={"AWRF": {}})
@@ -355,10 +353,11 @@ def awrf(
 
     ``1 - JSD(e, t)``: e is the share of a group in the discounts ``1 / log2(rank + 1)``
     of the first k items, t its share of the items of the catalog, and JSD the
-    Jensen-Shannon divergence with logarithms of base 2. 1 if both are equal.
+    Jensen-Shannon divergence with logarithms of base 2. 1 if both are equal. An item of
+    several groups (a list) divides its discount, or its 1, evenly among them; those of
+    no group are left out.
 
-    Undefined: the list is empty.
-    Errors: several groups per item.
+    Undefined: no item of the list is in a group.
     Source: Sapiezynski, Zeng, Robertson, Mislove and Wilson, WWW 2019 companion
     (attention and population); TREC Fair Ranking 2022 (the divergence).
     Example: a catalog of as many x as y, a list of x alone: awrf@1 = 1 - JSD((1, 0),
@@ -376,7 +375,7 @@ def awrf(
     )
     # A group that the list lacks has e = 0, and t log2(t / (t / 2)) = t.
     divergence = (listed + 1.0 - there) / 2.0
-    return pl.when(r.listed_count(k) > 0).then(1.0 - divergence)
+    return 1.0 - divergence
 
 
 @metric(needs_relevant=False, aliases={"CoveredUsers": {}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from itertools import product
 
 import polars as pl
 import pytest
@@ -35,6 +36,11 @@ MEASURES = [
     "content_serendipity(rel=2)@3",
     "content_serendipity(vector)@3",
     "content_serendipity(feature=vector, rel=2)",
+    *(
+        f"{name}({given})"
+        for name in ("awrf", "miscalibration")
+        for given in ("tags", "feature=tags, k=1", "feature=tags, k=3")
+    ),
     "exposure_loss(p=0.9)@3",
     "exposure_loss(rel=2)",
     "exposure_relevance(rel=2, p=0.8)@3",
@@ -163,14 +169,18 @@ def test_lists_equal_plain_loops(judged, layout):
 
 def test_shares_of_categories_equal_the_loops_of_somebody_else():
     """Written from the papers by another author, with all categories at once."""
-    for seed in range(20, 30):
+    for seed, feature in product(range(20, 30), ("category", "tags")):
         shop = Shop(seed)
-        genres = {item: about["category"] for item, about in shop.features.items()}
+        genres = {item: about[feature] for item, about in shop.features.items()}
         past = {u: [i for who, i in shop.pairs if who == u] for u in shop.lists}
-        target = {g: float([*genres.values()].count(g)) for g in genres.values()}
+        target = defaultdict(float)
+        for own in genres.values():
+            for genre in own:  # a category is one letter
+                target[genre] += 1 / len(own)
         for k in (1, 3, None):
             at = "" if k is None else f"@{k}"
-            asked = [f"miscalibration(alpha=0.05){at}", f"awrf{at}"]
+            asked = [f"miscalibration(alpha=0.05, feature={feature}){at}"]
+            asked.append(f"awrf({feature}){at}")
             run = shop.run.with_columns(label=0)
             found = pr.per_query(run, asked, **shop.frames)
             wanted = (
@@ -540,6 +550,37 @@ def test_lists_without_checks(convention, layout):
         assert_frame_equal(quick, checked, check_exact=True)
 
 
+def test_a_category_that_an_item_has_twice_counts_once():
+    shop = Shop(14)
+    run = shop.run.with_columns(label=0)
+    tags = pl.col("tags")
+    again = pl.concat_list(tags, pl.lit(None, pl.String), tags.list.reverse())
+    asked = [
+        "ild(tags)@3",
+        "category_diversity(tags)@3",
+        "awrf(tags)",
+        "miscalibration(tags)",
+    ]
+    given = shop.frames | {"items": shop.items.with_columns(tags=again)}
+    found = pr.per_query(run, asked, **given)
+    assert_frame_equal(found, pr.per_query(run, asked, **shop.frames), rel_tol=1e-12)
+
+
+def test_items_without_a_category_are_left_out():
+    """Of the catalog and of the past: those of a list break a rule."""
+    shop = Shop(15)
+    run = shop.run.filter(pl.col("item") < 6).with_columns(label=0)
+    asked = ["awrf@3", "miscalibration@3"]
+    category = pl.when(pl.col("item") < 7).then("category")
+    found = pr.per_query(
+        run,
+        asked,
+        **shop.frames | {"items": shop.items.with_columns(category=category)},
+    )
+    fewer = shop.frames | {"items": shop.items.filter(pl.col("item") < 7)}
+    assert_frame_equal(found, pr.per_query(run, asked, **fewer), check_exact=True)
+
+
 def test_each_feature_has_a_past_of_its_own():
     """Items without one feature still have the other."""
     shop = Shop(13)
@@ -571,8 +612,8 @@ def test_other_misuse_is_refused():
         pr.evaluate(run, "gini@3", weight="weight", **shop.frames)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="'colour' is not in"):
         pr.evaluate(run, "ild(feature=colour)@3", **shop.frames)
-    with pytest.raises(TypeError, match="'tags' must have one category per item"):
-        pr.evaluate(run, "awrf(tags)@3", **shop.frames)
+    with pytest.raises(TypeError, match="'vector' must have a category per item"):
+        pr.evaluate(run, "awrf(vector)@3", **shop.frames)
     with pytest.raises(TypeError, match=r"'tags' must be a category .* or a vector"):
         pr.evaluate(run, "content_serendipity(tags)@3", **shop.frames)
     text = shop.history.with_columns(pl.col("item").cast(pl.String))

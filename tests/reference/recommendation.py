@@ -183,39 +183,46 @@ def category_diversity(items, user, labels, history, k=10, feature="category"):
     return len({history.features[item][feature] for _, item in top(items, k)}) / k
 
 
+def shares_of(weighted, history, feature):
+    """Share of each category in the weights of items, which divide them evenly."""
+    found = Counter()
+    for item, weight in weighted:
+        own = history.features[item][feature]
+        own = set(own) if isinstance(own, list) else {own}
+        for category in own:
+            found[category] += weight / len(own)
+    total = math.fsum(found.values())
+    return Counter({category: w / total for category, w in found.items()})
+
+
 @of_list
 def miscalibration(
     items, user, labels, history, k=None, feature="category", alpha=0.01
 ):
     """Steck's divergence of the list from the past, category by category."""
-    genre = {item: about[feature] for item, about in history.features.items()}
-    past = Counter(genre[item] for own, item in history.pairs if own == user)
-    now = Counter(genre[item] for _, item in top(items, k))
+    before = [(item, 1) for own, item in history.pairs if own == user]
+    past = shares_of(before, history, feature)
+    now = shares_of([(item, 1) for _, item in top(items, k)], history, feature)
     if not past or not now:
         return None
-    total = 0.0
-    for g, times in past.items():
-        p, q = times / sum(past.values()), now[g] / sum(now.values())
-        total += p * math.log(p / ((1 - alpha) * q + alpha * p))
-    return total
+    return math.fsum(
+        p * math.log(p / ((1 - alpha) * now[g] + alpha * p)) for g, p in past.items()
+    )
 
 
 @of_list
 def awrf(items, user, labels, history, k=None, feature="category"):
     """Of each group of the catalog, its share of attention and of items."""
-    groups = Counter(about[feature] for about in history.features.values())
-    attention = dict.fromkeys(groups, 0.0)
-    for rank, item in top(items, k):
-        attention[history.features[item][feature]] += 1 / math.log2(rank + 1)
-    if not items:
+    seen = [(item, 1 / math.log2(rank + 1)) for rank, item in top(items, k)]
+    e = shares_of(seen, history, feature)
+    t = shares_of([(item, 1) for item in history.features], history, feature)
+    if not e:
         return None
-    e = {g: x / sum(attention.values()) for g, x in attention.items()}
-    t = {g: n / sum(groups.values()) for g, n in groups.items()}
 
     def entropy_of(shares):
         return -sum(s * math.log2(s) for s in shares if s)
 
-    middle = entropy_of((e[g] + t[g]) / 2 for g in groups)
+    middle = entropy_of((e[g] + t[g]) / 2 for g in t)
     return 1 - (middle - (entropy_of(e.values()) + entropy_of(t.values())) / 2)
 
 

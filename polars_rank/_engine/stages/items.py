@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 import polars as pl
+from polars.datatypes import DataType
 
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request
@@ -17,7 +18,7 @@ from polars_rank._engine.schema import (
     name_of,
     require_columns,
 )
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import divide, ratio
 from polars_rank.core.recommendations import parts_of
 from polars_rank.core.source import is_rereadable
 
@@ -56,12 +57,10 @@ class Items(NamedTuple):
         if self.items is not None:
             named = self.items.filter(pl.col("doc").is_not_null())
             first = named.group_by("doc").agg(pl.all().first())
-            shares = {
-                CATALOG_SHARE + name: pl.len().over(FEATURE + name) / pl.len()
-                for name in shared
-            }
-            known = {KNOWN: pl.lit(value=True), **shares}
-            parts.append(first.with_columns(**known))
+            first = first.with_columns(pl.lit(value=True).alias(KNOWN))
+            for name in shared:
+                first = with_shares(first, self._catalog_shares(name))
+            parts.append(first)
         if len(parts) == 1:
             return parts[0]
         return parts[0].join(parts[1], on="doc", how="full", coalesce=True)
@@ -136,16 +135,31 @@ class Items(NamedTuple):
         Only items whose category is known count.
         """
         assert self.history is not None
+        categories, total = self._categories(name), PAST_COUNT + name
+        weights = _weights(self.history.join(categories, on="doc"), name, self.keys)
+        known = self.history.join(categories, on="doc", how="semi")
+        totals = known.group_by(self.keys).agg(pl.len().alias(total))
+        shares = weights.join(totals, on=self.keys, how="left")
+        share = (pl.col("weight") / pl.col(total)).alias(PAST_SHARE + name)
+        return shares.select(*self.keys, FEATURE + name, share), totals
+
+    def _catalog_shares(self, name: str) -> pl.LazyFrame:
+        """Return the share of the items with each category."""
+        categories = self._categories(name)
+        count = categories.select(count=pl.col("doc").n_unique())
+        shares = _weights(categories, name).join(count, how="cross")
+        share = divide(pl.col("weight"), pl.col("count")).alias(CATALOG_SHARE + name)
+        return shares.select(FEATURE + name, share)
+
+    def _categories(self, name: str) -> pl.LazyFrame:
+        """Return a row per category of an item, and the ``size``: how many it has."""
         assert self.items is not None
-        feature = FEATURE + name
-        categories = self.items.select("doc", feature).drop_nulls().unique("doc")
-        rows = self.history.join(categories, on="doc", how="inner")
-        counts = rows.group_by(*self.keys, feature).agg(count=pl.len())
-        total = PAST_COUNT + name
-        totals = counts.group_by(self.keys).agg(pl.col("count").sum().alias(total))
-        shares = counts.join(totals, on=self.keys, how="left")
-        share = (pl.col("count") / pl.col(total)).alias(PAST_SHARE + name)
-        return shares.select(*self.keys, feature, share), totals
+        feature, size = FEATURE + name, pl.lit(1)
+        own = self.items.select("doc", feature).drop_nulls().unique("doc")
+        if isinstance(own.collect_schema()[feature], pl.List):
+            own = own.with_columns(size=pl.col(feature).list.len())
+            return own.explode(feature, empty_as_null=True).drop_nulls()
+        return own.with_columns(size=size)
 
     def past_directions(self, name: str, dtype: pl.Array) -> pl.LazyFrame:
         """Return the mean unit vector of a user's interactions, and their number.
@@ -232,9 +246,17 @@ def _items(
     assert doc is not None
     own, _ = bind_column("doc", doc, schema, where=ITEMS)
     require_columns([*features], schema, where=ITEMS, argument="feature")
-    rows = frame.select(own, *(pl.col(n).alias(FEATURE + n) for n in features))
+    rows = frame.select(own, *(_feature(n, schema[n]) for n in features))
     rows = _of_lists(rows, request, inputs, lists, {}, ITEMS)
     return rows if is_rereadable(frame) else rows.cache()
+
+
+def _feature(name: str, dtype: DataType) -> pl.Expr:
+    """Return the column; several categories of an item are different ones."""
+    column = pl.col(name).alias(FEATURE + name)
+    if isinstance(dtype, pl.List):
+        return column.list.drop_nulls().list.unique(maintain_order=True)
+    return column
 
 
 def _of_lists(
@@ -251,6 +273,36 @@ def _of_lists(
     names = {**names, "doc": name_of(doc)}
     align_ids(rows, inputs.run.frame, names, where=(where, "the run"))
     return rows.with_columns(pl.col(n).cast(lists[n], strict=False) for n in names)
+
+
+def _weights(rows: pl.LazyFrame, name: str, keys: tuple[str, ...] = ()) -> pl.LazyFrame:
+    """Sum the parts of 1 that items have in each category.
+
+    Parts of one size are counted, so that the sum does not depend on the order.
+    """
+    by = [*keys, FEATURE + name]
+    counts = rows.group_by(*by, "size").agg(count=pl.len())
+    parts = pl.col("count") / pl.col("size")
+    in_order = parts.gather(pl.col("size").arg_sort())  # a sort would be dropped
+    return counts.group_by(by).agg(weight=in_order.sum())
+
+
+def with_shares(
+    rows: pl.LazyFrame, shares: pl.LazyFrame, keys: tuple[str, ...] = ()
+) -> pl.LazyFrame:
+    """Add the share of the row's category or, of several, the list of them.
+
+    ``shares`` has ``keys``, the feature and the share.
+    """
+    *_, feature, share = shares.collect_schema()
+    on = [*keys, feature]
+    if not isinstance(rows.collect_schema()[feature], pl.List):
+        return rows.join(shares, on=on, how="left", maintain_order="left")
+    rows = rows.with_row_index("row").cache()  # read twice
+    each = rows.select("row", *on).explode(feature, empty_as_null=True)
+    each = each.join(shares, on=on, how="left", maintain_order="left")
+    lists = each.group_by("row", maintain_order=True).agg(share)
+    return rows.join(lists, on="row", how="left", maintain_order="left").drop("row")
 
 
 def _different(keys: tuple[str, ...]) -> pl.Expr:

@@ -29,6 +29,7 @@ from polars_rank._engine.stages.items import (
     PAST_SHARE,
     WORDS,
     bind_items,
+    with_shares,
 )
 from polars_rank._engine.stages.rank import LISTED
 from polars_rank._engine.stages.sum import (
@@ -120,7 +121,7 @@ class RecordingRecommendations(RecordingRanking, Recommendations):
         self.feature(name)
         self.words.add("past")
         self.past_shares.add(name)
-        return pl.col(PAST_SHARE + name).fill_null(0.0)
+        return pl.col(PAST_SHARE + name)
 
     def past_direction(self, name: str) -> list[pl.Expr]:
         """Note that the vectors of the past are needed."""
@@ -240,9 +241,8 @@ def _rows(
         rows = rows.join(known.seen(rows), on=on, how="left", maintain_order="left")
     for name in ranking.past_shares:
         shares, totals = known.past_shares(name)
-        on = [*known.keys, FEATURE + name]
-        rows = rows.join(shares, on=on, how="left", maintain_order="left")
-        rows = rows.join(totals, on=on[:-1], how="left", maintain_order="left")
+        rows = with_shares(rows, shares, known.keys)
+        rows = rows.join(totals, on=known.keys, how="left", maintain_order="left")
     for name in ranking.past_directions:
         dtype = cast("pl.Array", ranking.features[name])
         past = known.past_directions(name, dtype)
