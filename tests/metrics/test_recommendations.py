@@ -447,6 +447,32 @@ def test_known_ranks():
         assert rows.row(0)[1:] == (0.0, 1.0, pytest.approx(novelty, abs=1e-12))
 
 
+@pytest.mark.parametrize("layout", ["any", "contiguous"])
+def test_relevant_items_beside_known_ranks(layout):
+    shop = Shop(50)
+    rows = [(u, i, r) for u, own in shop.lists.items() for r, i in enumerate(own, 1)]
+    ranked = pl.DataFrame(rows, ["user", "item", "rank"], orient="row")
+    asked = ["exposure_loss@3", "exposure_relevance", *TOTALS]
+    given = {"qrels": shop.qrels, "missing": "zero", "layout": layout, **shop.frames}
+    found = pr.evaluate(ranked, asked, rank="rank", **given)
+    wanted = pr.evaluate(shop.run.sort("user"), asked, **given)
+    assert_frame_equal(found, wanted, check_exact=True)
+
+
+def test_judgments_of_retrieved_items_alone():
+    """A convention may leave out what was not retrieved, here as well."""
+    shop = Shop(51, text=True)
+    convention = pr.CONVENTIONS["trec_eval"].replace(judgments="retrieved")
+    asked = ["exposure_loss@3", "exposure_relevance"]
+    given = {"qrels": shop.qrels, "missing": "skip", **shop.frames}
+    found = pr.per_query(shop.run, asked, convention=convention, **given)
+    for user, *values in found.iter_rows():
+        for text, value in zip(asked, values, strict=True):
+            wanted = expected(shop, user, text, shop.listed_labels)
+            near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
+            assert value == near, (user, text)
+
+
 def test_labels_are_needed_only_by_measures_that_read_them():
     shop = Shop(6)
     pr.evaluate(shop.run, ["novelty@3", "coverage@3"], **shop.frames)
