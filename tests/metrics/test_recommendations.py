@@ -240,13 +240,14 @@ def test_the_catalog_equals_plain_loops():
             assert row[text] == near, (seed, text)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["any", "contiguous", "auto"])
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 @pytest.mark.parametrize("judged", [True, False])
 def test_totals_equal_plain_loops(judged, missing, layout):
     """Relevant items count whether or not a list has them."""
     compared = 0
-    for seed in range(30, 42):
+    for seed in range(30, 36):
         shop = Shop(seed, text=seed % 2 == 1)
         run = shop.run.sort("user", maintain_order=True)
         if not judged:  # others than the listed ones are unknown
@@ -271,7 +272,7 @@ def test_totals_equal_plain_loops(judged, missing, layout):
             near = None if wanted is None else pytest.approx(wanted, abs=1e-12)
             assert row[text] == near, (seed, text)
             compared += wanted not in (None, 0.0)
-    assert compared > 6 * len(TOTALS)
+    assert compared > 3 * len(TOTALS)
 
 
 def test_totals_of_popularity_equal_the_loops_of_somebody_else():
