@@ -18,10 +18,11 @@ import polars as pl
 import polars_rank as pr
 from polars_rank import clicks
 from polars_rank.clicks.behavior.measures import BEHAVIOR
-from polars_rank.core.registry import METRICS
+from polars_rank.core.registry import METRICS, Metric
 
 HERE = Path(__file__).parent
 RECORD = HERE / "golden" / "versions.json"
+SHORT = {"rnd": "rnd(step=2)"}  # that need longer lists otherwise
 # As pytest finds them, by pyproject.toml.
 sys.path += [str(path) for path in HERE.rglob("*") if path.is_dir()]
 
@@ -59,16 +60,17 @@ def _metrics() -> dict[str, Any]:
     result: dict[str, Any] = {}
     for vocabulary, (frame, options) in frames.items():
         own = {n: m for n, m in METRICS.items() if m.vocabulary == vocabulary}
-        texts = {
-            text: name
-            for name, metric in own.items()
-            for text in (name, *([f"{name}@3"] if "k" in metric.meanings else []))
-        }
+        texts = {text: name for name, metric in own.items() for text in _texts(metric)}
         means = pr.evaluate(frame, [*texts], **options)
         for text, name in texts.items():
             one = result.setdefault(name, {"version": own[name].version, "values": {}})
             one["values"][text] = means[text].item()
     return result
+
+
+def _texts(metric: Metric) -> list[str]:
+    text = SHORT.get(metric.name, metric.name)
+    return [text, *([f"{text}@3"] if "k" in metric.meanings else [])]
 
 
 def _behavior() -> dict[str, Any]:
