@@ -184,9 +184,9 @@ def measure_section(metric: Metric) -> str:
             for name, preset in metric.aliases.items()
         )
     tools = [
-        f"{tool.name} (`{tool.equal[metric.name]}`)"
+        f"{tool.name} (`{tool.compared[metric.name]}`)"
         for tool in TOOLS.values()
-        if metric.name in tool.equal
+        if metric.name in tool.compared
     ]
     if tools:
         facts["Conventions compared"] = f"{', '.join(tools)}: [results](../parity.md)."
@@ -277,7 +277,7 @@ def conventions() -> str:
         for name, tool in TOOLS.items()
     )
     differences = (
-        f"| `{name}` | {differs(tool.convention)} | {compared(tool.equal)} |"
+        f"| `{name}` | {differs(tool.convention)} | {compared(tool.compared)} |"
         for name, tool in TOOLS.items()
     )
     besides = (

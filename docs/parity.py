@@ -33,6 +33,7 @@ PACKAGES = {
 
 COMMITS = {  # of tools whose source was read
     "OpenSearch Search Relevance Workbench": "d8be5d1",
+    "Elliot": "fc27efe",
     "Quepid": "f80322f",
 }
 

@@ -54,6 +54,7 @@ def page(tool: Tool) -> Iterator[str]:
         yield f"[How it works together with this library]({GUIDES[name]})."
     yield from beside(tool)
     yield from names(tool)
+    yield from lists(tool)
     yield from choices(tool)
     yield from agreement(tool)
 
@@ -88,6 +89,20 @@ def names(tool: Tool) -> Iterator[str]:
         f'`pr.evaluate(run, "{first}", qrels=qrels, convention="{name}")`:\n\n'
         + pages.table(*heads, rows)
     )
+
+
+def lists(tool: Tool) -> Iterator[str]:
+    """Its measures of lists and of the catalog, and ours."""
+    rows = (
+        f"| `{theirs}` | [`{own}`](../measures/{own}.md) |"
+        for own, theirs in tool.lists.items()
+    )
+    if tool.lists:
+        yield (
+            "They need a history or a catalog "
+            "([recommenders](../guide/recommend.md#beyond-accuracy)):\n\n"
+            + pages.table("there", "here", rows)
+        )
 
 
 def choices(tool: Tool) -> Iterator[str]:

@@ -186,7 +186,8 @@ class Aggregation(NamedTuple):
             if isinstance(measure, Custom):
                 return mean(weighted, few)
             if is_of_catalog(measure):
-                return recommended_items(measure)
+                assumed = convention.defaults(measure.metric)
+                return recommended_items(measure, assumed)
             if is_of_totals(measure):
                 return list_totals(measure, convention)
             metric = measure.definition

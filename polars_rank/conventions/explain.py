@@ -139,7 +139,7 @@ def _undefined(measure: Measure, convention: Convention) -> str:
 def _besides(measure: Measure, convention: Convention) -> dict[str, str]:
     """Return what the convention's tool does that no choice says."""
     tool = TOOLS.get(convention.name)
-    said = tool is not None and measure.metric in tool.equal and tool.besides
+    said = tool is not None and measure.metric in tool.compared and tool.besides
     return {tool.name: tool.besides} if tool is not None and said else {}
 
 
@@ -196,10 +196,10 @@ def _tools(measure: Measure, convention: Convention) -> list[tuple[str, str, str
     choices = in_effect(measure, convention)
     rows = []
     for name, tool in TOOLS.items():
-        if measure.metric in tool.equal:
+        if measure.metric in tool.compared:
             differ = _differences(choices, in_effect(measure, tool.convention))
             verdict = f"differs: {', '.join(differ)}" if differ else "agrees"
-            rows.append((name, tool.equal[measure.metric], verdict))
+            rows.append((name, tool.compared[measure.metric], verdict))
     return sorted(rows, key=lambda row: row[2] != "agrees")
 
 

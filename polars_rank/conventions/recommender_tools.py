@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from polars_rank.conventions.tool import ANY_GRADE, ITEMS, ROWS, ZERO, Tool
 
+BY_N = {"normalize": False}
+
 TOOLS = (
     Tool(
         "recommenders",
-        ITEMS.replace(name="recommenders", missing="skip"),
+        ITEMS.replace(
+            name="recommenders",
+            missing="skip",
+            exceptions={"novelty": {"of": "interactions"}},
+        ),
         "binary gain, users without recommendations are left out",
         {"ndcg": "ndcg_at_k", "ap": "map", "precision": "precision_at_k"}
         | {"recall": "recall_at_k"},
+        "Lists must have nothing that their users had before. novelty leaves out items "
+        "without interactions, and is the mean of all rows, not of users; coverage "
+        "divides by the items of the history. serendipity is the distance from the "
+        "user's past, which is no measure here.",
+        {"novelty": "novelty", "ild": "diversity (of vectors)"}
+        | {"coverage": "catalog_coverage", "entropy": "distributional_coverage"},
     ),
     Tool(
         "RecTools",
-        ITEMS.replace(name="rectools", ideal="k"),
+        ITEMS.replace(name="rectools", ideal="k", exceptions={"ild": {"undefined": 0}}),
         "binary gain, nDCG divides by k hits even where fewer exist",
         {"ndcg": "NDCG", "ap": "MAP", "rr": "MRR", "accuracy": "HitRate"}
         | {"precision": "Precision", "recall": "Recall", "f1": "F1Beta"},
+        "CatalogCoverage is a number of items unless normalize=True. SufficientReco of "
+        "k items is user_coverage(least=k)@k.",
+        {"novelty": "MeanInvUserFreq", "mean_popularity": "AvgRecPopularity"}
+        | {"serendipity": "Serendipity", "ild": "IntraListDiversity"}
+        | {"coverage": "CatalogCoverage", "user_coverage": "CoveredUsers"},
     ),
     Tool(
         "RePlay",
@@ -25,7 +42,10 @@ TOOLS = (
         "binary gain, ties by item id, AP@k divides by min(k, R)",
         {"ndcg": "NDCG", "ap": "MAP", "rr": "MRR", "accuracy": "HitRate"}
         | {"precision": "Precision", "recall": "Recall"},
-        "A document that a list has twice counts twice: AP can be 2.",
+        "A document that a list has twice counts twice: AP can be 2. Novelty is what "
+        "is new to a user, of all users of the history. Coverage divides by its items.",
+        {"surprisal": "Surprisal", "unseen": "Novelty (to the user)"}
+        | {"category_diversity": "CategoricalDiversity", "coverage": "Coverage"},
     ),
     Tool(
         "LensKit",
@@ -37,14 +57,16 @@ TOOLS = (
             precision_divisor="retrieved",
             recall_divisor="min_k_R",
             ap_divisor="min_k_R_n",
-            exceptions={"dcg": ZERO, "precision": ZERO},
+            exceptions={"dcg": ZERO, "precision": ZERO, "gini": BY_N},
         ),
         "discount from rank 2, capped recall, undefined without test items",
         {"ndcg": "NDCG", "dcg": "DCG", "ap": "AveragePrecision", "rr": "RecipRank"}
         | {"precision": "Precision", "recall": "Recall", "accuracy": "Hit"},
         "An item that a list has twice counts twice: Recall and NDCG can be above 1. "
-        "AveragePrecision fails for users without test items. Seen in version "
-        "2025.8.1.",
+        "AveragePrecision fails for users without test items. ExposureGini weighs "
+        "items by rank, and MeanPopRank is a mean quantile of popularity: neither is a "
+        "measure here. Seen in version 2025.8.1.",
+        {"gini": "ListGini"},
     ),
     Tool(
         "Spark MLlib",
@@ -59,12 +81,17 @@ TOOLS = (
     ),
     Tool(
         "RecBole",
-        ITEMS.replace(name="recbole", ap_divisor="min_k_R"),
+        ITEMS.replace(name="recbole", ap_divisor="min_k_R", exceptions={"gini": BY_N}),
         "binary gain, AP@k divides by min(k, R), every list has k items",
         {"ndcg": "NDCG", "ap": "MAP", "rr": "MRR", "accuracy": "Hit"}
         | {"precision": "Precision", "recall": "Recall"},
         "Never above 1. Users without test items are not evaluated. A sampled "
-        "evaluation ranks a few drawn items, so its numbers are others.",
+        "evaluation ranks a few drawn items, so its numbers are others. Its catalog "
+        "has one item more, which fills up sequences. ShannonEntropy is in nats, and "
+        "divided by the number of different items in the lists; the tail of "
+        "TailPercentage is a share of the items, not of the interactions.",
+        {"coverage": "ItemCoverage", "mean_popularity": "AveragePopularity"}
+        | {"gini": "GiniIndex"},
     ),
     Tool(
         "Evidently",

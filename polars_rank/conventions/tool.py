@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from polars_rank.conventions.convention import Convention
@@ -22,6 +23,8 @@ class Tool(NamedTuple):
         The convention in a sentence.
     equal
         Metrics that a parity test compares with the tool, and the tool's name for each.
+    lists
+        The same of measures of lists and of the catalog.
     besides
         What the tool does that no choice says, and how its values can exceed 1.
     """
@@ -31,6 +34,12 @@ class Tool(NamedTuple):
     follows: str
     equal: Mapping[str, str]
     besides: str = ""
+    lists: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def compared(self) -> Mapping[str, str]:
+        """All metrics that a parity test compares, and the tool's name for each."""
+        return {**self.equal, **self.lists}
 
 
 TREC = Convention(

@@ -156,10 +156,10 @@ def depth_of(measure: Measure) -> float:
     return inf if k is None else k
 
 
-def recommended_items(measure: Measure) -> RecommendedItems:
-    """Return the aggregate of a measure of the catalog."""
+def recommended_items(measure: Measure, assumed: Mapping[str, Any]) -> RecommendedItems:
+    """Return the aggregate of a measure of the catalog; a convention may assume."""
     metric = measure.definition
-    given = metric.defaults | measure.arguments
+    given = metric.defaults | assumed | measure.arguments
     return RecommendedItems(metric.function, tuple(given.items()))
 
 

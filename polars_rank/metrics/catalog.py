@@ -28,7 +28,12 @@ Over: TypeAlias = Annotated[
 
 @metric(
     needs_relevant=False,
-    aliases={"catalog_coverage": {}, "CatalogCoverage": {}, "ItemCoverage": {}},
+    aliases={
+        "catalog_coverage": {},
+        "CatalogCoverage": {},
+        "Coverage": {},
+        "ItemCoverage": {},
+    },
 )
 def coverage(c: Catalog, *, k: Cutoff = None) -> pl.Expr:
     """Share of the catalog's items that at least one list has in its first k.
@@ -47,17 +52,31 @@ def coverage(c: Catalog, *, k: Cutoff = None) -> pl.Expr:
 @metric(
     needs_relevant=False,
     better="lower",
-    aliases={"gini_index": {}, "GiniIndex": {}},
+    aliases={
+        "gini_index": {},
+        "GiniIndex": {"normalize": False},
+        "ListGini": {"normalize": False},
+    },
 )
-def gini(c: Catalog, *, k: Cutoff = None, over: Over = "catalog") -> pl.Expr:
+def gini(
+    c: Catalog,
+    *,
+    k: Cutoff = None,
+    over: Over = "catalog",
+    normalize: Annotated[
+        bool, Doc("whether one item that has all recommendations is 1, not 1 - 1/n")
+    ] = True,
+) -> pl.Expr:
     """Gini index of the items: 0 if all are recommended equally often, 1 if one is.
 
     ``sum over j of (2 j - n - 1) p(j) / (n - 1)``, where p(j) are the shares of n items
-    in all recommendations, from the smallest.
+    in all recommendations, from the smallest. ``normalize=False`` divides by n.
 
-    Undefined: there are fewer than two items, or no recommendation.
+    Undefined: there is no recommendation or, with ``normalize``, only one item.
     Source: Gini, 1912; Castells, Hurley and Vargas, in Recommender Systems Handbook,
     3rd ed., 2022, section 16.2.
+    Equal to: LensKit ``ListGini(k)`` and RecBole ``GiniIndex``, with
+    ``normalize=False``.
     Example: lists a, b and a, c: gini(over=recommended) = (2 * 1/2 - 2 * 1/4) / 2.
     """
     m = c.recommended_count
@@ -68,13 +87,18 @@ def gini(c: Catalog, *, k: Cutoff = None, over: Over = "catalog") -> pl.Expr:
         lambda count: count * pl.int_range(1, pl.len() + 1).cast(pl.Float64),
     )
     # Items without a recommendation come first, so that place r is place n - m + r.
-    return ratio(2.0 * ratio(placed, total) + (n - 2.0 * m - 1.0), n - 1.0)
+    most = n - 1.0 if normalize else n
+    return ratio(2.0 * ratio(placed, total) + (n - 2.0 * m - 1.0), most)
 
 
 @metric(
     needs_relevant=False,
     bounds=POSITIVE,
-    aliases={"shannon_entropy": {}, "ShannonEntropy": {}},
+    aliases={
+        "shannon_entropy": {},
+        "ShannonEntropy": {},
+        "distributional_coverage": {},
+    },
 )
 def entropy(c: Catalog, *, k: Cutoff = None) -> pl.Expr:
     """Entropy of the recommendations, in bits: how evenly they spread over items.
@@ -85,6 +109,7 @@ def entropy(c: Catalog, *, k: Cutoff = None) -> pl.Expr:
     Undefined: there is no recommendation.
     Source: Shannon, 1948; Castells, Hurley and Vargas, in Recommender Systems Handbook,
     3rd ed., 2022, section 16.2.
+    Equal to: recommenders ``distributional_coverage``.
     Example: lists a, b and a, c: 1/2 + 2 * 2/4 = 1.5.
     """
     total = c.sum(c.counts)

@@ -108,7 +108,7 @@ def surprisal(r: Recommendations, *, k: FiniteCutoff = 10) -> pl.Expr:
     needs_relevant=False,
     bounds=POSITIVE,
     better="lower",
-    aliases={"AvgRecPopularity": {}},
+    aliases={"AvgRecPopularity": {}, "AveragePopularity": {}},
 )
 def mean_popularity(
     r: Recommendations,

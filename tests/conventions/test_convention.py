@@ -118,10 +118,12 @@ def test_no_two_conventions_are_the_same_but_those_of_one_program():
 def test_every_claim_has_its_test(name):
     """A tool's parity tests go through all metrics it is said to equal."""
     tool, tests = TOOLS[name], Path(__file__).parents[1] / "parity"
-    assert tool.equal.keys() <= METRICS.keys()
+    assert tool.compared.keys() <= ALL.keys()
     if name != "trec_eval":  # tests/metrics/test_golden.py
         texts = "".join(path.read_text() for path in tests.glob("test_*.py"))
         assert f'TOOLS["{name}"]' in texts
+    texts = "".join(path.read_text() for path in tests.glob("test_*_lists.py"))
+    assert all(own.partition(" ")[0] in texts for own in tool.lists.values())
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -379,7 +381,7 @@ def test_explain_every_metric_under_every_convention(convention):
             assert metric != name or f"  {choice} " in text, name
             assert metric != name or f" {chosen} " in text, name
         agree = {row[0] for row in said.tools if row[2] == "agrees"}
-        assert (name in TOOLS[convention].equal) == (convention in agree), name
+        assert (name in TOOLS[convention].compared) == (convention in agree), name
 
 
 def test_explain_says_what_differs():

@@ -150,7 +150,7 @@ def test_the_example_of_a_page_prints_what_it_shows(web, name):
 def test_every_tool_has_a_page_with_all_its_measures(web):
     written = web["tools"].written()
     for name, tool in TOOLS.items():
-        for theirs in tool.equal.values():
+        for theirs in tool.compared.values():
             assert f"`{theirs}`" in written[f"tools/{name}.md"]
 
 

@@ -415,7 +415,7 @@ def test_a_value_for_nothing_relevant_goes_with_the_measure():
 @pytest.mark.parametrize("name", TOOLS)
 def test_the_names_that_a_tool_has_are_read(name):
     """A phrase is a description, no name."""
-    for metric, own in TOOLS[name].equal.items():
+    for metric, own in TOOLS[name].compared.items():
         if " " not in own:
             text = own.replace("@k", "@5").replace("_at_k", "_at_5")
             found = pr.Measure.parse(text).metric

@@ -49,6 +49,7 @@ CATALOG = [
     *(f"{name}@{k}" for name in CATALOG_METRICS for k in (1, 3)),
     *CATALOG_METRICS,
     "gini(over=recommended)@3",
+    "gini(normalize=False)@3",
 ]
 TOTALS = [
     *(f"{name}@{k}" for name in TOTALS_METRICS for k in (1, 3)),

@@ -10,6 +10,7 @@ import random
 
 import polars as pl
 import pytest
+from parity.record import record
 
 import polars_rank as pr
 
@@ -127,6 +128,7 @@ def sentropy(shop, k):
     ("measure", "theirs"), [("efd", efd), ("epc", epc), ("mean_popularity", arp)]
 )
 def test_users(measure, theirs, k):
+    gaps = []
     for seed in range(20):
         shop = Shop(seed)
         run, qrels, history, items = shop.frames()
@@ -137,6 +139,8 @@ def test_users(measure, theirs, k):
         ours = dict(found.iter_rows())
         for user, value in theirs(shop, k).items():
             assert ours[user] == pytest.approx(value, abs=1e-12), (seed, user)
+            gaps.append(abs(ours[user] - value) / max(1.0, value))
+    record("Elliot", theirs.__name__.upper(), max(gaps), len(gaps))
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
@@ -150,7 +154,10 @@ def test_catalog(k):
         found = pr.evaluate(run, names, items=items, **FRAMES)
         ours = dict(zip(names, found.row(0)[1:], strict=True))
         assert 1 - ours[names[0]] == pytest.approx(gini(shop, k), abs=1e-12)
+        gap = abs(1 - ours[names[0]] - gini(shop, k))
+        record("Elliot", "Gini", gap, 1, "it is 1 less gini")
         assert ours[names[1]] * ITEMS == pytest.approx(len(_listed(shop, k)[0]))
+        record("Elliot", "ItemCoverage", 0.0, 1, "it is a number of items")
         if k == 1:
             assert ours[names[2]] == pytest.approx(sentropy(shop, k), abs=1e-12)
         else:

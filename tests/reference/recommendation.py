@@ -280,15 +280,16 @@ def coverage(lists, history, k=None):
 
 
 @of_catalog
-def gini(lists, history, k=None, over="catalog"):
+def gini(lists, history, k=None, over="catalog", normalize=True):
     """Mean difference of all ordered pairs, relative to twice the mean."""
     counts = list(counted(lists, k).values())
     if over == "catalog":
         counts += [0] * (len(history.features) - len(counts))
     n = len(counts)
-    if n < 2 or not sum(counts):
+    if n < 1 + normalize or not sum(counts):
         return None
-    apart = sum(abs(a - b) for a, b in permutations(counts, 2)) / (n * (n - 1))
+    pairs = n * (n - 1) if normalize else n * n  # or those of an item with itself, too
+    apart = sum(abs(a - b) for a, b in permutations(counts, 2)) / pairs
     return apart / (2 * sum(counts) / n)
 
 

@@ -44,6 +44,7 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommendations import Recommendations
+from polars_rank.core.recommended_items import RecommendedItems
 from polars_rank.core.registry import value
 from polars_rank.core.rules import (
     DUPLICATE_ITEM,
@@ -167,7 +168,8 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     )
     values = {name: _value(request.convention, m, ranking) for name, m in asked.items()}
     catalogs = [m for m in asked.values() if is_of_catalog(m)]
-    if any("item_count" in recommended_items(m).reads for m in catalogs):
+    counting = [_recommended(m, request.convention) for m in catalogs]
+    if any("item_count" in aggregate.reads for aggregate in counting):
         ranking.about("item_count")
     _require_frames(request, ranking, asked.values())
     counted = [] if request.check == "off" else _rules(request, ranking)
@@ -194,13 +196,18 @@ def _value(
     if is_of_catalog(measure):
         first = pl.col("doc").filter(pl.col("rank") <= depth_of(measure))
         items = pl.col(ranking.recorder.aggregates.add(first))
-        return recommended_items(measure).value(items)
+        return _recommended(measure, convention).value(items)
     if is_of_totals(measure):
         return list_totals(measure, convention).value(ranking)
     arguments = complete_arguments(
         measure.definition, measure.arguments, convention=convention
     )
     return value(measure.definition, ranking, arguments, "null")
+
+
+def _recommended(measure: Measure, convention: Convention) -> RecommendedItems:
+    """Return the aggregate of a measure of the catalog."""
+    return recommended_items(measure, convention.defaults(measure.metric))
 
 
 def list_totals(measure: Measure, convention: Convention) -> ListTotals:
