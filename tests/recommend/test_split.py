@@ -98,6 +98,15 @@ def test_check_is_that_of_loops(seed, memory, monkeypatch):
     assert all(rule in str(report) for rule in expected)
 
 
+@pytest.mark.parametrize("cuts", [1, 2, 3, 4096])
+def test_a_share_that_times_have_exactly(cuts, monkeypatch):
+    monkeypatch.setattr(split_log, "CUTS", cuts)
+    log = pl.DataFrame({"time": [*range(16)]})
+    for tested in (1, 4, 8, 12, 15):
+        test = recommend.split(log, "time", test_share=tested / 16).test
+        assert test["time"].to_list() == [*range(16 - tested, 16)]
+
+
 def test_one_time_and_no_rows():
     """Then there is nothing to test on."""
     log = drawn(4).with_columns(time=7)
