@@ -33,6 +33,27 @@ DOIS = {  # as a docstring names the paper
     "Zhang, Liu, Li, Zhang, Xu and Ma, SIGIR 2017": "10.1145/3077136.3080841",
     "Xia, Liu, Wang, Zhang and Li, ICML 2008": "10.1145/1390156.1390306",
     "Radlinski, Kurup and Joachims, CIKM 2008": "10.1145/1458082.1458092",
+    "Vargas and Castells, RecSys 2011": "10.1145/2043932.2043955",
+    "Zhou et al., PNAS 107, 2010": "10.1073/pnas.1000488107",
+    "Steck, RecSys 2018": "10.1145/3240323.3240372",
+    "Ziegler, McNee, Konstan and Lausen, WWW 2005": "10.1145/1060745.1060754",
+    "Ge, Delgado-Battenfeld and Jannach, RecSys 2010": "10.1145/1864708.1864761",
+    "Sapiezynski, Zeng, Robertson, Mislove and Wilson, WWW 2019": (
+        "10.1145/3308560.3317595"
+    ),
+    "Hill, Ecology 54, 1973": "10.2307/1934352",
+    "Shannon, 1948": "10.1002/j.1538-7305.1948.tb01338.x",
+    "Joachims, KDD 2002": "10.1145/775047.775067",
+    "Joachims et al., WSDM 2017": "10.1145/3018661.3018699",
+    'Pasumarthi et al., "TF-Ranking", KDD 2019': "10.1145/3292500.3330677",
+    "Matthews, 1975": "10.1016/0005-2795(75)90109-9",
+    "Sokolova and Lapalme, 2009": "10.1016/j.ipm.2009.03.002",
+    "Mann and Whitney, 1947": "10.1214/aoms/1177730491",
+    "Clarke et al., WSDM 2011": "10.1145/1935826.1935847",
+    "Hanley and McNeil, Radiology 1982": "10.1148/radiology.143.1.7063747",
+    "Zhou et al., KDD 2018": "10.1145/3219819.3219823",
+    "McSherry and Najork, ECIR 2008": "10.1007/978-3-540-78646-7_38",
+    "McSherry and Najork 2008": "10.1007/978-3-540-78646-7_38",
 }
 
 

@@ -157,6 +157,7 @@ def test_every_tool_has_a_page_with_all_its_measures(web):
 def test_questions_are_short_and_lead_on():
     questions = (DOCS / "questions.md").read_text().split("\n### ")[1:]
     assert len(questions) >= 40
+    assert f"| {len(questions)} questions, each" in (DOCS / "index.md").read_text()
     for text in questions:
         (session,) = SESSION.findall(text)
         lines = re.findall(r"^(?:>>>|\.\.\.) ", session, re.MULTILINE)
