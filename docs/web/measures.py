@@ -19,7 +19,7 @@ from polars_rank.conventions.tools import TOOLS
 from polars_rank.measures.measure import Measure
 from polars_rank.metrics import METRICS, Metric
 
-ALONE = ("ties", "unjudged", "no_relevant")  # choices whose values a page compares
+ALONE = ("ties", "unjudged", "no_relevant", "missing")  # whose values a page compares
 COMPARED = "**Conventions compared:**"  # tables of the page say it
 FIRST_FACT = re.compile(r"^- \*\*", re.MULTILINE)
 
@@ -143,17 +143,19 @@ def picture(metric: Metric) -> Iterator[str]:
 def what_if(metric: Metric) -> Iterator[str]:
     """The value on the list of the example under each value of some choices."""
     rows, effective = [], in_effect(Measure(metric.name), pages.default())
+    others = {"no_relevant": sample.nothing_relevant, "missing": sample.one_more_query}
     for choice in ALONE:
         if choice not in effective:
             continue
-        empty = {"qrels": sample.nothing_relevant()} if choice == "no_relevant" else {}
+        judged = {"qrels": others[choice]()} if choice in others else {}
         for setting in CHOICES[choice].values:
-            found = sample.value(metric.name, **{choice: setting}, **empty)
+            found = sample.value(metric.name, **{choice: setting}, **judged)
             meaning = pages.cell(sentence(choice, setting) or "")
             rows.append(f"| `{choice}={setting}` | {number(found)} | {meaning} |")
     yield (
         "## Ties, unjudged documents, nothing relevant\n\nThe list of the example; in "
-        "the rows of `no_relevant`, the same list with nothing relevant.\n\n"
+        "the rows of `no_relevant`, the same list with nothing relevant; in those of "
+        "`missing`, a second query is judged that was not run.\n\n"
         + pages.table("choice", "value", "what it means", rows)
     )
 

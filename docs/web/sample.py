@@ -91,6 +91,12 @@ def nothing_relevant() -> pl.DataFrame:
     return frames(LIST)["qrels"].with_columns(label=pl.lit(0))
 
 
+def one_more_query() -> pl.DataFrame:
+    """Judgments of the list and of a query that the run lacks."""
+    qrels = frames(LIST)["qrels"]
+    return pl.concat([qrels, qrels.with_columns(pl.col("query_id") + 1)])
+
+
 def session(metric: Metric) -> str:
     """Lines that compute the value, and what they print."""
     if metric.vocabulary == "subtopics":

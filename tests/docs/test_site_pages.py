@@ -105,6 +105,16 @@ def test_the_ndcg_of_a_tool(web, rows, tool, order, ideal, gain):
     assert ("`judgments=" in row) == (ideal != IDEAL)
 
 
+def test_a_query_that_was_not_run(web):
+    alone = web["sample"].value("ndcg")
+    rows = "\n".join(web["measures"].what_if(METRICS["ndcg"])).splitlines()
+    found = [row.split("|")[1:3] for row in rows if row.startswith("| `missing=")]
+    values = {choice.strip(" `"): value.strip() for choice, value in found}
+    assert float(values["missing=skip"]) == pytest.approx(alone, abs=1e-4)
+    assert float(values["missing=zero"]) == pytest.approx(alone / 2, abs=1e-4)
+    assert values["missing=error"] == "an error"
+
+
 def test_a_relevant_document_on_its_way_down(web):
     values, ranks = web["sample"].on_its_way_down(), range(1, 11)
     assert values["ndcg"] == pytest.approx([1 / log2(i + 1) for i in ranks])
