@@ -19,6 +19,7 @@ GUIDES = {  # pages about a tool besides
     "mlflow": "../loops/mlflow.md",
     "sentence_transformers": "../loops/sentence-transformers.md",
     "spark": "../guide/spark.md",
+    "torchmetrics": "../loops/pytorch.md",
 }
 COMING = pages.DOCS / "guide" / "coming-from.md"
 

@@ -30,8 +30,10 @@ NEEDS = {  # pages of other tools, which are skipped where these are not install
     "catboost.md": ["catboost"],
     "sentence-transformers.md": ["sentence_transformers"],
     "mlflow.md": ["mlflow"],
-    "weights-and-biases.md": ["wandb"],
+    "weights-and-biases.md": ["wandb", "pandas"],
     "duckdb-and-dbt.md": ["duckdb"],
+    "pytorch.md": ["torch", "torchmetrics"],
+    "keras.md": ["torch", "keras"],
 }
 ASSERTING = re.compile(r"```python\n((?:(?!```).)*^assert .*?)```", re.DOTALL | re.M)
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
