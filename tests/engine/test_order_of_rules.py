@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import polars as pl
 import pytest
 from slow import slow
 
 import polars_rank as pr
+from polars_rank._engine import finish, layout
 from polars_rank._engine.spill import budget
 
 TREC = pr.CONVENTIONS["trec_eval"]
@@ -355,19 +356,25 @@ def test_of_two_broken_rules_every_path_tells_the_same(path, apart, collect):
         assert contiguous or told.value.rule == first, (first, second)
 
 
-@pytest.mark.parametrize("apart", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_of_two_broken_rules_buckets_tell_the_same(seed, apart, few_bytes):
-    """The first bucket at fault breaks another rule than the last, or none."""
-    for first, second in combinations(BROKEN, 2):
-        names = {f"q{i}": f"{seed} {i * 7919 % 101}" for i in range(9)}
-        faulty = pl.concat(
-            [ROWS, BROKEN[second], BROKEN[first]], how="vertical_relaxed"
-        ).with_columns(pl.col("query_id").replace(names))
-        judged = faulty.select("query_id", "doc_id", label=1).unique().drop_nulls()
-        given = {"frame": faulty.lazy(), "qrels": judged.lazy()}
-        if not apart:
-            given = {"frame": faulty.lazy().with_columns(label=1)}
-        with pytest.raises(pr.DataError) as told:
-            pr.per_query(measures="rr", **given, **PER_QUERY["bounded"]).collect()
-        assert told.value.rule == first, (first, second)
+@pytest.mark.parametrize("order", [*permutations(range(4))])
+@pytest.mark.parametrize(("rule0", "told"), [(1, 3), (0, 1)])
+def test_of_two_broken_rules_buckets_tell_the_same(order, rule0, told, monkeypatch):
+    """Each row is a batch: only those that break the first rule are passed on."""
+    counts = {"rule0": [0, 0, 0, rule0], "rule1": [0, 1, 0, 0], "rule2": [0, 0, 1, 1]}
+    rows = pl.DataFrame({"query": range(4), **counts})[list(order)]
+    batches = rows.iter_slices(1)
+    monkeypatch.setattr(layout, "in_batches", lambda frame: batches)
+    found = layout.first_rule_first(rows.lazy(), [*counts]).collect()
+    at_fault = found.filter(pl.any_horizontal(pl.col(*counts) > 0))
+    assert at_fault["query"].to_list() == [told]
+
+
+@pytest.mark.parametrize("limit", [None, "1GB"])
+def test_rules_are_put_in_order_within_a_limit(limit, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        finish, "first_rule_first", lambda f, rules: seen.append(f) or f
+    )
+    log = ROWS.lazy().with_columns(label=1)
+    pr.per_query(log, "rr", memory_limit=limit, layout="any").collect()
+    assert bool(seen) == bool(limit)
