@@ -6,12 +6,14 @@ import json
 import random
 import re
 from functools import cache
+from html import escape as html_of
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
 import polars as pl
 import pytest
 
+import polars_rank as pr
 from polars_rank import analysis, report
 from polars_rank.cli import main
 
@@ -110,6 +112,11 @@ def shown(html):
     found = json.loads(Tags(html).own)
     (view,) = found.pop("views")
     return {**view, **found}
+
+
+def shown_first(html):
+    """The first of the comparisons of a page."""
+    return json.loads(Tags(html).own)["views"][0]
 
 
 def several(made, **options):
@@ -297,8 +304,66 @@ def test_several_runs_and_measures_are_views_of_a_page():
     assert len(ids) == len({*ids})
     judge = pl.read_csv(json.loads(Tags(html).own)["judge"].encode())
     assert not judge.select("query_id", "doc_id").is_duplicated().any()
-    with pytest.raises(ValueError, match="a page needs reasons"):
-        report.page([])
+
+
+def compared(made, **options):
+    runs = {"live": made["before"], "new": made["after"], "old": made["before"]}
+    about = {"qrels": made["qrels"], "segments": made["queries"]}
+    measures = ["ndcg@5", "kendall_tau"]
+    return pr.compare(runs, measures, baseline="live", **about, **options)
+
+
+@pytest.mark.parametrize("by", [None, "land"])
+def test_values_alone_have_a_page_without_documents(by):
+    """Also of measures that are no sums over documents."""
+    made = data()
+    html = report.page(comparison=compared(made, by=by))
+    found = json.loads(Tags(html).own)
+    assert [view["names"] for view in found["views"]] == [
+        ["live", "new"],
+        ["live", "old"],
+    ] * 2
+    assert not any(view["lists"] for view in found["views"])
+    assert found["judge"] == ""
+    assert "What to judge next" not in html
+    assert "<code>max_queries" not in html
+    wanted = reasons(made)
+    queries = found["views"][0]["queries"]
+    differences = dict(zip(queries["id"], queries["difference"], strict=True))
+    told = dict(wanted.queries.select("query_id", "difference").rows())
+    assert differences == pytest.approx(told, abs=1e-8)
+    assert f"{wanted.summary['difference'][0]:.4f}".lstrip("-") in html
+    if by is not None:
+        rows = texts(html, "segments-0")
+        parts = dict(wanted.segments.select("land", "contribution").rows())
+        assert {row[0]: row[-1].replace("−", "-") for row in rows} == {
+            html_of(land): f"{adds:.4f}" for land, adds in parts.items()
+        }
+
+
+def test_traffic_counts_in_a_page_of_values():
+    made = data()
+    made["queries"] = made["queries"].with_columns(traffic=pl.int_range(pl.len()) + 1)
+    found = compared(made, weight="traffic")
+    view = shown_first(report.page(comparison=found))
+    mean = sum(view["queries"]["contribution"]) / len(view["queries"]["id"])
+    pair = found.pairs.filter(measure="ndcg@5", system="new")
+    assert mean == pytest.approx(pair["difference"].item(), abs=1e-8)
+
+
+def test_a_page_of_a_trend_has_no_script():
+    rows = [(day, q, (q + day) % 5 / 4) for day in range(3) for q in range(9)]
+    values = pl.DataFrame(rows, ["day", "query_id", "rr"], orient="row")
+    values = values.with_columns(system=pl.lit(HOSTILE[0]))
+    trend = pr.comparison.trend(values, time="day")
+    html = report.page(trend=trend)
+    page = Tags(html)
+    assert page.tags.count("script") == 1  # of data
+    assert len(texts(html, "trend")) == 3
+    assert "Means and differences" in html
+    for wrong in ((), [], None):
+        with pytest.raises(ValueError, match="a page needs reasons, a comparison or"):
+            report.page(wrong)
 
 
 @pytest.mark.parametrize(
@@ -409,3 +474,70 @@ def test_command_with_judgments_and_weights_that_changed(tmp_path, capsys):
     assert found == pytest.approx(wanted, abs=1e-7)
     assert "The comparison of all measures" not in html
     capsys.readouterr()
+
+
+@pytest.fixture
+def days(tmp_path):
+    """Values of two systems, in a file; and their moments, day by day."""
+    draw = random.Random(3)
+    files = []
+    for day in ("2026-11-21", "2026-11-22"):
+        rows = [
+            (s, q, draw.random(), "DE" if q % 2 else "JP")
+            for s in ("live", "new")
+            for q in range(30)
+        ]
+        names = ["system", "query_id", "rr", "land"]
+        values = pl.DataFrame(rows, names, orient="row")
+        files.append(str(tmp_path / f"{day}.parquet"))
+        pr.comparison.moments(values, path=files[-1])
+    values.write_parquet(tmp_path / "values.parquet")
+    return values, files
+
+
+def test_command_of_values(tmp_path, capsys, days):
+    values, files = days
+    out = tmp_path / "page.html"
+    words = ["page", str(tmp_path / "values.parquet"), "-o", str(out)]
+    assert main([*words, "--by", "land", "--margin", "0.01"]) == 0
+    assert capsys.readouterr().out == f"{out}: 30 queries\n"
+    view = shown_first(out.read_text())
+    assert view["names"] == ["live", "new"]
+    old, new = (values.filter(system=s).sort("query_id") for s in ("live", "new"))
+    wanted = dict(zip(old["query_id"], new["rr"] - old["rr"], strict=True))
+    queries = view["queries"]
+    found = dict(zip(map(int, queries["id"]), queries["difference"], strict=True))
+    assert found == pytest.approx(wanted, abs=1e-8)
+    gate = pr.gate(new, "rr", baseline=old, margin=0.01, by="land")
+    assert f"Gate: {gate.verdict}" in out.read_text()
+    assert main([*words, "--days", files[0], "--days", files[1]]) == 0
+    assert len(texts(out.read_text(), "trend")) == 2
+
+
+def test_command_of_days(tmp_path, capsys, days):
+    _, files = days
+    out = tmp_path / "page.html"
+    assert main(["page", *files, "-o", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}: 60 queries\n"
+    html = out.read_text()
+    assert not json.loads(Tags(html).own)["views"]
+    assert [row[0] for row in texts(html, "trend")] == ["2026-11-21", "2026-11-22"]
+    assert main(["page", *files, "-o", str(out), "--margin", "0.1"]) == 2
+    assert "--margin and --features need runs" in capsys.readouterr().err
+
+
+def test_command_with_the_verdict_of_a_gate(tmp_path, capsys):
+    made = data()
+    for name, frame in made.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    file = {name: str(tmp_path / f"{name}.parquet") for name in made}
+    out = tmp_path / "page.html"
+    words = ["page", file["before"], file["after"], "--qrels", file["qrels"]]
+    words += ["-m", "ndcg@5", "-o", str(out), "--margin", "ndcg@5=0.2"]
+    assert main(words) == 0
+    old, new = (
+        pr.per_query(made[name], "ndcg@5", qrels=made["qrels"])
+        for name in ("before", "after")
+    )
+    verdict = pr.gate(new, "ndcg@5", baseline=old, margin=0.2).verdict
+    assert f"Gate: {verdict}" in out.read_text()

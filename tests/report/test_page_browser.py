@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
-from test_page import HOSTILE, data, full, reasons, relabeled, several
+from test_page import HOSTILE, compared, data, full, reasons, relabeled, several
+
+import polars_rank as pr
+from polars_rank import report
 
 pytestmark = pytest.mark.slow
 
@@ -207,3 +211,32 @@ def test_axe_finds_nothing(tab):
     assert not [
         (rule["id"], rule["impact"], rule["nodes"][0]["html"]) for rule in found
     ]
+
+
+@pytest.mark.parametrize("kind", ["values", "trend"])
+def test_pages_without_documents(browser, tmp_path, kind):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    )
+    path = tmp_path / "page.html"
+    comparison = compared(data(), by="land")
+    days = [("live", d, q, (q + d) % 3 / 2) for d in range(2) for q in range(5)]
+    values = pl.DataFrame(days, ["system", "day", "query_id", "rr"], orient="row")
+    trend = pr.comparison.trend(values, time="day")
+    shown = {"comparison": comparison} if kind == "values" else {"trend": trend}
+    report.page(path=path, **shown)
+    for width in (1400, 390):
+        tab = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+        said = []
+        tab.on("console", lambda message, said=said: said.append(message.text))
+        tab.on("pageerror", lambda error, said=said: said.append(str(error)))
+        tab.goto(path.as_uri())
+        if kind == "values":
+            tab.click("#list tbody a >> nth=0")
+            tab.wait_for_function("document.querySelector('#query h3') !== null")
+            assert tab.locator("#query ol").count() == 0
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        found = axe.Axe().run(tab).response["violations"]
+        assert not [(rule["id"], rule["nodes"][0]["html"]) for rule in found]
+        assert not said
+        tab.context.close()

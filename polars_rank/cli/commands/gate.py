@@ -109,7 +109,7 @@ def gate(
         baseline=old,
         query=data.query,
         documents=_lists_of(old, values),
-        margin=_margins(margin),
+        margin=margins(margin),
         floors=dict(_assigned("--floor", f) for f in floor),
         definition=definition,
         **options,
@@ -175,7 +175,8 @@ def _lists_of(base: Path | pl.DataFrame, values: pl.DataFrame) -> str | None:
     return "documents" if all("documents" in schema for schema in schemas) else None
 
 
-def _margins(given: Sequence[str]) -> float | dict[str, float]:
+def margins(given: Sequence[str]) -> float | dict[str, float]:
+    """The margin of all measures, or that of each."""
     if len(given) == 1 and "=" not in given[0]:
         return _number("--margin", given[0])
     if not all("=" in text for text in given):

@@ -122,7 +122,7 @@ def trend(
     files tells the period, and one file with values per query will do.
     """
     names = options.pop("measures", ())
-    values, summed = _over_time(files, time, options.get("every"), names)
+    values, summed = over_time(files, time, options.get("every"), names)
     if summed:
         options.pop("system", None)
     else:
@@ -189,7 +189,7 @@ def _show(
         emit(f"{out}: {'; '.join(told)}\n")
 
 
-def _over_time(
+def over_time(
     files: Sequence[str], time: str | None, every: str | None, measures: Sequence[str]
 ) -> tuple[pl.LazyFrame, bool]:
     """Rows with their periods, and whether they are moments."""

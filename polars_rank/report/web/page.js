@@ -9,8 +9,8 @@
  *   rank: (number | null)[], kind: (string | null)[], label: (number | null)[],
  *   baseline_label?: (number | null)[], contribution: (number | null)[], title: (string | null)[],
  *   url: (string | null)[]}} Documents
- * @typedef {{names: string[], by: string[], count: number, queries: Queries,
- *   documents: Documents, shown: string[]}} View
+ * @typedef {{names: string[], by: string[], count: number, lists: boolean,
+ *   queries: Queries, documents: Documents, shown: string[]}} View
  * @typedef {{views: View[], judge: string}} Data
  * @typedef {"id" | "before" | "after" | "difference" | "contribution"} Column
  */
@@ -240,6 +240,7 @@
     const parts = queries.segment[i].join(", ");
     if (parts) panel.append(make("p", "quiet", parts));
     panel.append(values);
+    if (!data.views[view].lists) return;
     if (!shown.has(id)) {
       const said = "Its lists are left out, since others moved the mean more.";
       panel.append(make("p", "empty", `${said} Raise max_queries (--max-queries).`));

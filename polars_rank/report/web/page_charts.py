@@ -107,7 +107,7 @@ def segment_bars(segments: pl.DataFrame) -> str:
     return svg(bars)
 
 
-def trend_lines(trend: pl.DataFrame) -> str:
+def trend_lines(trend: pl.DataFrame, title: str) -> str:
     """Draw the ``estimate`` of each ``series`` by ``period``, with its interval."""
     alt = altair()
     base = alt.Chart(trend, width=WIDTH - 60, height=200).encode(
@@ -116,7 +116,7 @@ def trend_lines(trend: pl.DataFrame) -> str:
     color = alt.Color("series:N", title=None)
     band = base.mark_area(opacity=0.18).encode(y="lower:Q", y2="upper", color=color)
     line = base.mark_line(point=True).encode(
-        y=alt.Y("estimate:Q", title="difference"), color=color
+        y=alt.Y("estimate:Q", title=title), color=color
     )
     return svg(band + line)
 

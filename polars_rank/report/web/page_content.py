@@ -18,6 +18,24 @@ NAMED = 3  # queries that a note names
 
 
 @dataclass(frozen=True)
+class OfValues:
+    """What the values of two systems tell, without documents, in the form of reasons.
+
+    The attributes are those of :class:`polars_rank.analysis.Reasons`.
+    """
+
+    summary: pl.DataFrame
+    segments: pl.DataFrame | None
+    queries: pl.DataFrame
+    documents: pl.DataFrame
+    settings: dict[str, Any]
+    notes: Sequence[str] = ()
+
+    def largest(self, n_parts: int) -> pl.DataFrame | None:
+        """Return None: what became of documents is unknown."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """What is shown of queries and documents, and how much of it."""
 
@@ -50,6 +68,82 @@ def identified(names: Sequence[str]) -> pl.Expr:
     """Return the id of a query as text; several columns make up one."""
     parts = [pl.col(name).cast(pl.String).fill_null("null") for name in names]
     return pl.concat_str(parts, separator=" / ")
+
+
+def of_values(comparison: Any) -> list[tuple[OfValues, list[str]]]:
+    """Return what the values of queries tell, and the names of each pair of systems.
+
+    A comparison of moments holds no values, and unpaired ones have no differences.
+    """
+    values = comparison.values
+    if values is None or not values.paired:
+        return []
+    names = dict(zip(values.by, values.columns.segments, strict=True))
+    weight = pl.lit(1.0) if values.columns.weight is None else pl.col("weight")
+    about = values.ordered.with_columns(scale=weight.cast(pl.Float64))
+    about = about.select(*names, "scale").rename(names)
+    chosen = comparison.pairs.select("measure", "baseline", "system")
+    found = []
+    for measure, *pair in chosen.unique(maintain_order=True).rows():
+        rows = values.differences([tuple(pair)], measure)
+        more = about.drop(rows.columns, strict=False)
+        rows = pl.concat([rows, more], how="horizontal").drop_nulls("difference")
+        found.append((_of_pair(comparison, rows, measure), pair))
+    return found
+
+
+def _of_pair(comparison: Any, rows: pl.DataFrame, measure: str) -> OfValues:
+    """Return what the values of a pair of systems tell of a measure."""
+    columns, ends = comparison.values.columns, ("lower", "upper")
+    scale = pl.col("scale") / pl.col("scale").mean()
+    rows = rows.with_columns(scale=scale, contribution=scale * pl.col("difference"))
+    about = [*dict.fromkeys([*columns.keys, *columns.segments])]
+    values = ["baseline_value", "value", "difference", "contribution"]
+    means = rows.select((pl.col(values[:3]) * pl.col("scale")).mean())
+    old, new, difference = means.row(0)
+    whole = {"part": "difference", "item": "difference", "difference": difference}
+    known: dict[str, float | None] = dict.fromkeys(ends)
+    if not columns.segments:  # else those of the pairs are of segments
+        labels = rows.select("measure", "baseline", "system").head(1)
+        pair = comparison.pairs.join(labels, on=labels.columns, how="semi")
+        known = pair.select(ends).row(0, named=True)
+    queries = rows.select(*about, *values)
+    empty = {"baseline_rank": pl.UInt32, "rank": pl.UInt32, "kind": pl.String}
+    empty |= {"label": pl.Float64, "contribution": pl.Float64}
+    return OfValues(
+        summary=pl.DataFrame([{**whole, "share": 1.0, **known}]),
+        segments=_by_segments(rows, columns.segments) if columns.segments else None,
+        queries=queries,
+        documents=queries.head(0).select(
+            *columns.keys,
+            pl.lit(None, pl.String).alias("doc_id"),
+            *(pl.lit(None, dtype).alias(name) for name, dtype in empty.items()),
+        ),
+        settings={
+            "measure": measure,
+            "k": None,
+            "level": comparison.settings["level"],
+            "baseline_mean": old,
+            "mean": new,
+        },
+    )
+
+
+def _by_segments(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return what each segment adds: all within, since both have the same queries."""
+    share, n = pl.col("scale").sum() / len(rows), pl.col("scale").sum()
+    old, new = (
+        (pl.col("scale") * pl.col(v)).sum() / n for v in ("baseline_value", "value")
+    )
+    found = rows.group_by(by).agg(
+        queries=pl.len(), baseline_mean=old, mean=new, share=share,
+        within=pl.col("contribution").sum() / len(rows),
+    )  # fmt: skip
+    return found.sort(by).with_columns(
+        difference=pl.col("mean") - pl.col("baseline_mean"),
+        mix=pl.lit(0.0),
+        contribution="within",
+    )
 
 
 def queries_of(queries: pl.DataFrame, asked: Asked) -> pl.DataFrame:

@@ -24,10 +24,12 @@ from polars_rank.report.web.page_charts import (
 from polars_rank.report.web.page_content import (
     LISTED,
     Asked,
+    OfValues,
     columns_of,
     documents_of,
     holes_of,
     identified,
+    of_values,
     queries_of,
     unjudged_of,
 )
@@ -38,7 +40,7 @@ LARGEST = 8  # parts of a difference in words
 
 
 def page(
-    reasons: Any,
+    reasons: Any = (),
     path: str | Path | None = None,
     *,
     comparison: Any = None,
@@ -66,11 +68,13 @@ def page(
     ----------
     reasons
         Result of :func:`polars_rank.analysis.reasons`, of one run or several; or a list
-        of them, one for each measure. A reader chooses one of the comparisons.
+        of them, one for each measure. A reader chooses one of the comparisons. Without
+        them, the page has what the comparison and the trend tell, and no documents.
     path
         File to write.
     comparison, gate
-        Results of :func:`compare` and :func:`gate` of the same runs.
+        Results of :func:`compare` and :func:`gate` of the same runs. Without
+        ``reasons``, the queries are those of the comparison, if it holds their values.
     slices, trend
         Frames of :func:`polars_rank.analysis.slices` and
         :func:`polars_rank.comparison.trend`.
@@ -121,10 +125,15 @@ def page(
             msg = f"{name} must be a whole number from 1, not {value!r}"
             raise ValueError(msg)
     chosen = _comparisons(reasons, names)
-    first = chosen[0][0]
-    columns = first.documents.collect_schema().names()
-    doc = columns[columns.index("baseline_rank") - 1]
-    segments = first.segments
+    if not chosen and comparison is not None:
+        chosen = of_values(comparison)
+    if not chosen and comparison is None and trend is None:
+        msg = (
+            "a page needs reasons, a comparison or a trend: give the result of "
+            "analysis.reasons, or comparison= or trend="
+        )
+        raise ValueError(msg)
+    segments = chosen[0][0].segments if chosen else None
     by = [] if segments is None else segments.columns[: _place(segments, "queries")]
     asked = Asked(
         [query] if isinstance(query, str) else [*query],
@@ -141,6 +150,7 @@ def page(
         max_queries,
         max_documents,
     )
+    doc = _doc(chosen[0][0].documents) if chosen else "doc_id"
     asked.require(doc)
     shared = [*(gate.notes if gate is not None else ()), *notes]
     views, rows, unjudged = [], [], []
@@ -151,38 +161,54 @@ def page(
             why = replace(found, documents=held)
         queries = queries_of(why.queries, asked)
         documents = documents_of(why.documents, queries, asked, doc)
-        unjudged.append(unjudged_of(documents))
-        rows.append(_data(queries, documents, pair, asked, len(why.queries)))
+        if not isinstance(why, OfValues):
+            unjudged.append(unjudged_of(documents))
+        rows.append(_data(queries, documents, pair, asked, why))
         views.append(_view(why, pair, asked, {**(facts or {})}, shared))
-    judge = _together(unjudged) if to_judge is None else to_judge
+    judge = to_judge
+    if judge is None and unjudged:
+        judge = _together(unjudged)
     measures = [*dict.fromkeys(view["measure"] for view in views)]
-    after = [*dict.fromkeys(pair[1] for _, pair in chosen)]
+    pairs = [*dict.fromkeys(tuple(pair) for _, pair in chosen)]
+    first = measures[0] if measures else None
     return _written(
         path,
-        data={"views": rows, "judge": judge.write_csv()},
-        title=f"{', '.join(measures)}: {chosen[0][1][0]} and {', '.join(after)}",
+        data={"views": rows, "judge": "" if judge is None else judge.write_csv()},
+        title=_title(measures, pairs),
         views=views,
+        has_lists=bool(unjudged),
+        facts=facts or {},
+        notes=shared,
         has_segments=segments is not None,
         pairs=_pairs(comparison),
         gate=gate,
         slices=_table(slices),
-        trend=_trend(trend, measures[0]),
-        judge=_judged_next(judge, asked, rows[0]["shown"]),
-        n_judge=len(judge),
-        reverses=bool(judge["reverses"].any()) if "reverses" in judge.columns else None,
+        trend=_trend(trend, first),
+        **_judged_next(judge, asked, rows[0]["shown"] if rows else []),
     )
 
 
 def _comparisons(reasons: Any, names: tuple[str, str]) -> list[tuple[Any, list[str]]]:
     """Return the reasons of each measure and run, with the names of both runs."""
     found = []
-    for why in reasons if isinstance(reasons, list | tuple) else [reasons]:
+    several = isinstance(reasons, list | tuple)
+    for why in reasons if several else [] if reasons is None else [reasons]:
         runs = {names[1]: why} if not hasattr(why, "of") else why.of
         found += [(own, [names[0], name]) for name, own in runs.items()]
-    if not found:
-        msg = "a page needs reasons: give the result of analysis.reasons, or several"
-        raise ValueError(msg)
     return found
+
+
+def _doc(documents: Any) -> str:
+    """Name the column of document ids: it is the one before the ranks."""
+    columns: list[str] = documents.collect_schema().names()
+    return columns[columns.index("baseline_rank") - 1]
+
+
+def _title(measures: Sequence[str], pairs: Sequence[tuple[str, ...]]) -> str:
+    if not measures:
+        return "Means and differences"
+    after = ", ".join(dict.fromkeys(pair[1] for pair in pairs))
+    return f"{', '.join(measures)}: {pairs[0][0]} and {after}"
 
 
 def _data(
@@ -190,14 +216,15 @@ def _data(
     documents: pl.DataFrame,
     names: list[str],
     asked: Asked,
-    count: int,
+    reasons: Any,
 ) -> dict[str, Any]:
     """Return what the script of the page reads of a comparison."""
     few = queries["id"].head(asked.max_queries)
     return {
         "names": names,
         "by": asked.by,
-        "count": count,
+        "count": len(reasons.queries),
+        "lists": not isinstance(reasons, OfValues),
         "queries": columns_of(queries.drop(asked.query)),
         "documents": columns_of(documents),
         "shown": [*dict.fromkeys([*documents["id"], *few])],
@@ -217,6 +244,7 @@ def _view(
     return {
         "measure": reasons.settings["measure"],
         "names": names,
+        "lists": not isinstance(reasons, OfValues),
         "headline": _headline(reasons),
         "facts": {**_facts(reasons), **facts},
         "notes": [*reasons.notes, *notes, *holes],
@@ -325,9 +353,11 @@ def _segments(segments: pl.DataFrame | None, by: Sequence[str]) -> Any:
 
 
 def _judged_next(
-    judge: pl.DataFrame, asked: Asked, shown: Sequence[str]
-) -> dict[str, Any] | None:
+    judge: pl.DataFrame | None, asked: Asked, shown: Sequence[str]
+) -> dict[str, Any]:
     """Return the first documents to judge, with links to the lists on the page."""
+    if judge is None:
+        return {"judge": None, "n_judge": 0, "reverses": None}
     few = judge.head(10)
     ids = identified(
         asked.query if {*asked.query} <= {*few.columns} else few.columns[:1]
@@ -336,21 +366,31 @@ def _judged_next(
         f"#q={quote(i, safe='')}" if i in shown else None
         for i in few.select(id=ids)["id"]
     ]
-    return {**(_table(few.drop("label", strict=False)) or {}), "links": links}
+    known = "reverses" in judge.columns
+    return {
+        "judge": {**(_table(few.drop("label", strict=False)) or {}), "links": links},
+        "n_judge": len(judge),
+        "reverses": bool(judge["reverses"].any()) if known else None,
+    }
 
 
-def _trend(trend: pl.DataFrame | None, measure: str) -> dict[str, Any] | None:
+def _trend(trend: pl.DataFrame | None, measure: str | None) -> dict[str, Any] | None:
+    """Return the differences over time; of one system, its means."""
     if trend is None or trend.is_empty():
         return None
-    pairs = trend.filter(pl.col("baseline").is_not_null())
-    if "measure" in pairs.columns and measure in pairs["measure"]:
-        pairs = pairs.filter(measure=measure)
-    series = pl.format("{} − {}", "system", "baseline")
-    time = trend.columns[0]
-    named = pairs.with_columns(period=pl.col(time).cast(pl.String), series=series)
-    wanted = ["period", "series", "estimate", "lower", "upper"]
-    picture = trend_lines(named.select(wanted)) if len(named) else ""
-    return {"lines": picture, **(_table(pairs) or {})}
+    paired = trend["baseline"].count() > 0
+    rows = trend.filter(pl.col("baseline").is_not_null()) if paired else trend
+    if measure in rows["measure"]:
+        rows = rows.filter(measure=measure)
+    series = pl.col("system")
+    if paired:
+        series = pl.format("{} − {}", "system", "baseline")
+    if rows["measure"].n_unique() > 1:
+        series = pl.format("{}: {}", "measure", series)
+    period = pl.col(trend.columns[0]).cast(pl.String)
+    named = rows.select("estimate", "lower", "upper", period=period, series=series)
+    lines = trend_lines(named, "difference" if paired else "mean")
+    return {"lines": lines, **(_table(rows) or {})}
 
 
 def _table(frame: pl.DataFrame | None, most: int = 100) -> dict[str, Any] | None:
