@@ -476,6 +476,22 @@ def test_command_with_judgments_and_weights_that_changed(tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_command_of_logs_with_labels_of_their_own(tmp_path, capsys):
+    made = data()
+    logs, ids = {}, ["query_id", "doc_id"]
+    for name in ("before", "after"):
+        logs[name] = made[name].join(made["qrels"], on=ids, how="left")
+        logs[name].write_parquet(tmp_path / f"{name}.parquet")
+    out = tmp_path / "page.html"
+    files = [str(tmp_path / f"{name}.parquet") for name in logs]
+    assert main(["page", *files, "-m", "ndcg@5", "-o", str(out)]) == 0
+    why = analysis.reasons(logs["before"], logs["after"], "ndcg@5")
+    alone = shown(report.page(why))
+    found = shown(out.read_text())
+    assert found["queries"] == alone["queries"]
+    assert found["judge"] == alone["judge"]
+
+
 @pytest.fixture
 def days(tmp_path):
     """Values of two systems, in a file; and their moments, day by day."""

@@ -157,7 +157,9 @@ def labeled(
 def judged_next(
     runs: dict[str, pl.LazyFrame], measure: str, data: Input, asked: Options
 ) -> pl.DataFrame | None:
-    """The documents to judge next; None if all are judged."""
+    """The documents to judge next; None if all are judged, or none apart from a run."""
+    if asked["qrels"] is None:
+        return None
     names = [
         *("query", "doc", "score", "rank", "descending", "label", "convention"),
         *SHORTCUTS,
