@@ -17,6 +17,7 @@ from statistics import mean
 import numpy as np
 import polars as pl
 
+import polars_rank as pr
 from polars_rank import analysis
 
 TOPICS, DOCS, RELEVANT, DEPTH = 40, 200, 25, 10
@@ -75,13 +76,60 @@ def needed(
     return len(judged)
 
 
+def told_and_exact(
+    seed: int, gap: float, measure: str, batch: int
+) -> list[tuple[bool, bool]]:
+    """Return whether labels can reverse the order of two systems, after each batch.
+
+    As ``to_judge`` tells it, and by the bounds of the difference.
+    """
+    runs, labels = drawn(seed, 2, gap)
+    pool = pl.concat(runs.values()).select(KEYS).unique().join(labels, on=KEYS)
+    judged = pool.sort(KEYS).group_by("query_id", maintain_order=True).head(1)
+    found = []
+    while len(judged) < len(pool):
+        asked = analysis.to_judge(
+            runs, measure, qrels=judged, n_judgments=None, max_grade=1
+        )
+        row = pr.bounds(
+            runs, measure, qrels=judged, baseline="s0", max_grade=1, no_relevant="zero"
+        ).row(0, named=True)
+        reached = row["lower"] <= 0.0 <= row["upper"]
+        found.append((bool(asked["reverses"].any()), reached))
+        batch_of = asked.head(batch).select(KEYS)
+        new = pool.join(batch_of, on=KEYS, how="semi")
+        judged = pl.concat([judged, new.select(judged.columns)])
+    return found
+
+
+def check(seeds: range, batch: int) -> None:
+    """Print how often ``to_judge`` tells what the bounds say."""
+    print("| measure | pools | the same | told, not so | not told, but so |")
+    print("|---|---:|---:|---:|---:|")
+    for measure in ("precision@10", "ndcg@10"):
+        pairs = [
+            pair
+            for gap in (0.2, 0.6, 1.2)
+            for seed in seeds
+            for pair in told_and_exact(seed, gap, measure, batch)
+        ]
+        counts = [sum(told == so for told, so in pairs)]
+        counts += [pairs.count((True, False)), pairs.count((False, True))]
+        print(f"| {measure} | {len(pairs)} | {' | '.join(map(str, counts))} |")
+
+
 def main() -> None:
     """Print a table: mean judgments needed, and their share of the pool."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--batch", type=int, default=40)
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.check:
+        seeds = range(options.seed, options.seed + options.runs)
+        check(seeds, options.batch)
+        return
     print("| measure | systems | gap | pool | to_judge | depth | chance |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     seeds = range(options.seed, options.seed + options.runs)
