@@ -351,6 +351,18 @@ def test_traffic_counts_in_a_page_of_values():
     assert mean == pytest.approx(pair["difference"].item(), abs=1e-8)
 
 
+@pytest.mark.parametrize("weight", [None, "traffic"])
+def test_segments_keep_the_interval_of_all_queries(weight):
+    made = data()
+    made["queries"] = made["queries"].with_columns(traffic=pl.int_range(pl.len()) + 1)
+    headlines = []
+    for by in (None, "land"):
+        html = report.page(comparison=compared(made, weight=weight, by=by))
+        headlines.append(re.findall(r"95 % interval (.*?)</dd>", html))
+    assert len(headlines[0]) == 4
+    assert headlines[0] == headlines[1]
+
+
 def test_a_page_of_a_trend_has_no_script():
     rows = [(day, q, (q + day) % 5 / 4) for day in range(3) for q in range(9)]
     values = pl.DataFrame(rows, ["day", "query_id", "rr"], orient="row")

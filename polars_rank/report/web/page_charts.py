@@ -11,6 +11,8 @@ from polars_rank.report.style import BLUE, ORANGE, altair
 BINS = 41
 WIDTH = 620
 MOST = 60  # bars in a picture
+# Letters of a reader's font may be wider than those that the picture was measured with.
+PADDING = {"left": 30, "top": 5, "right": 20, "bottom": 10}
 
 
 def svg(chart: Any) -> str:
@@ -26,7 +28,9 @@ def svg(chart: Any) -> str:
     }
     axis |= {"gridColor": ink, "gridOpacity": 0.12, "labelFontSize": 12}
     drawn = (
-        chart.configure(background="transparent", font="sans-serif", aria=False)
+        chart.configure(
+            background="transparent", font="sans-serif", aria=False, padding=PADDING
+        )
         .configure_axis(**axis, titleFontSize=12, titleFontWeight="normal")
         .configure_axisY(labelLimit=260)
         .configure_view(stroke=None)
@@ -111,9 +115,9 @@ def trend_lines(trend: pl.DataFrame, title: str) -> str:
     """Draw the ``estimate`` of each ``series`` by ``period``, with its interval."""
     alt = altair()
     base = alt.Chart(trend, width=WIDTH - 60, height=200).encode(
-        x=alt.X("period:O", title=None)
+        x=alt.X("period:O", title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     )
-    color = alt.Color("series:N", title=None)
+    color = alt.Color("series:N", title=None, legend=alt.Legend(symbolOpacity=1))
     band = base.mark_area(opacity=0.18).encode(y="lower:Q", y2="upper", color=color)
     line = base.mark_line(point=True).encode(
         y=alt.Y("estimate:Q", title=title), color=color

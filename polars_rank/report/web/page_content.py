@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
+from polars_rank._statistics.intervals import interval
 
 LISTED = 10_000  # queries in the table
 ABOUT = ["title", "url"]
@@ -102,11 +103,13 @@ def _of_pair(comparison: Any, rows: pl.DataFrame, measure: str) -> OfValues:
     means = rows.select((pl.col(values[:3]) * pl.col("scale")).mean())
     old, new, difference = means.row(0)
     whole = {"part": "difference", "item": "difference", "difference": difference}
-    known: dict[str, float | None] = dict.fromkeys(ends)
-    if not columns.segments:  # else those of the pairs are of segments
+    known: dict[str, Any] = dict.fromkeys(ends)
+    if not columns.segments:
         labels = rows.select("measure", "baseline", "system").head(1)
         pair = comparison.pairs.join(labels, on=labels.columns, how="semi")
         known = pair.select(ends).row(0, named=True)
+    elif columns.cluster is None:  # the pairs are of segments
+        known = _interval(rows, comparison.settings["level"])
     queries = rows.select(*about, *values)
     empty = {"baseline_rank": pl.UInt32, "rank": pl.UInt32, "kind": pl.String}
     empty |= {"label": pl.Float64, "contribution": pl.Float64}
@@ -129,21 +132,35 @@ def _of_pair(comparison: Any, rows: pl.DataFrame, measure: str) -> OfValues:
     )
 
 
+def _interval(rows: pl.DataFrame, level: float) -> dict[str, Any]:
+    """Return the interval of the weighted mean difference, as ``compare`` has it."""
+    mean, n = pl.col("contribution").mean(), pl.len()
+    apart = pl.col("scale") * (pl.col("difference") - mean)
+    error = ((apart**2).sum() / (n * (n - 1.0))).sqrt()
+    error = pl.when(n > 1).then(error)
+    lower, upper = interval(mean, error, n - 1, level=level)
+    return rows.select(lower=lower, upper=upper).row(0, named=True)
+
+
 def _by_segments(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Return what each segment adds: all within, since both have the same queries."""
-    share, n = pl.col("scale").sum() / len(rows), pl.col("scale").sum()
+    weight = pl.col("scale")
     old, new = (
-        (pl.col("scale") * pl.col(v)).sum() / n for v in ("baseline_value", "value")
+        (weight * pl.col(value)).sum() / weight.sum()
+        for value in ("baseline_value", "value")
     )
+    within = pl.col("contribution").sum() / len(rows)
     found = rows.group_by(by).agg(
-        queries=pl.len(), baseline_mean=old, mean=new, share=share,
-        within=pl.col("contribution").sum() / len(rows),
-    )  # fmt: skip
-    return found.sort(by).with_columns(
-        difference=pl.col("mean") - pl.col("baseline_mean"),
+        queries=pl.len(),
+        baseline_mean=old,
+        mean=new,
+        difference=new - old,
+        share=weight.sum() / len(rows),
+        within=within,
         mix=pl.lit(0.0),
-        contribution="within",
+        contribution=within,
     )
+    return found.sort(by)
 
 
 def queries_of(queries: pl.DataFrame, asked: Asked) -> pl.DataFrame:
