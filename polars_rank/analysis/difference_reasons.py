@@ -359,7 +359,10 @@ class _Study:
         )
         if at_once:
             sides = (rows.collect(engine="streaming").lazy() for rows in sides)
-        joined = reduce(partial(side_by_side, names=self.names), sides)
+        before, after, *others = sides
+        near = None if isinstance(known, pl.LazyFrame) else self._near
+        both = side_by_side(before, after, self.names, near)
+        joined = reduce(partial(side_by_side, names=self.names), others, both)
         rows = joined.with_columns(kind=kind(self.k), of_label=self._of_label)
         return rows.filter(self._matters)
 
@@ -383,6 +386,19 @@ class _Study:
         if any(run.convention.unjudged == "drop" for run in runs):
             return "all"
         return first_of_runs(runs, self.k, self.names)
+
+    @property
+    def _near(self) -> tuple[pl.Expr, pl.Expr] | None:
+        """Which documents of either run are shown, or add something."""
+        if self.k is None:
+            return None
+        of_query = pl.col(self.names.doc).is_null()
+        ranks = {"00": "baseline_rank", "11": "rank"}
+        before, after = (
+            listed(pl.col(rank), self.k) | (pl.col(f"c{side}") != 0) | of_query
+            for side, rank in ranks.items()
+        )
+        return before, after
 
     @property
     def _of_label(self) -> pl.Expr:

@@ -301,9 +301,9 @@ def _both(
             side.join(other.select(names.keys).unique(), on=names.keys, how="semi")
             for side, other in ((old, new), (new, old))
         )
-    both = side_by_side(old, new, names)
-    within = listed(pl.col("rank"), study.k) | listed(pl.col("baseline_rank"), study.k)
-    return both.filter(within).with_columns(kind=kind(study.k))
+    within = (listed(pl.col(name), study.k) for name in ("baseline_rank", "rank"))
+    both = side_by_side(old, new, names, near=(next(within), next(within)))
+    return both.with_columns(kind=kind(study.k))
 
 
 def _ranked(
