@@ -844,7 +844,7 @@ MUTANTS = (
     ),
     Mutant(
         "the place of a byte in an id does not count",
-        "clicks/behavior/cluster_states.py",
+        "core/stable_hash.py",
         "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(256))",
         "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(0))",
         "clicks_states:hashes",

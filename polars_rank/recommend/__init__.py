@@ -2,8 +2,8 @@
 
 ``rank_counts`` makes a state of a log, ``sampled_measures`` values of states, and
 ``rank_estimators`` holds the numbers and knows no frame. The room imports ``io``,
-``measures``, checks and plans of ``_engine``, and from ``clicks`` the hash that is the
-same on every machine.
+``measures``, checks and plans of ``_engine``, and from ``clicks`` how rows are told
+apart by segment.
 """
 
 from __future__ import annotations

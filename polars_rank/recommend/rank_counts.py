@@ -17,10 +17,9 @@ import polars as pl
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.bounded import bounded
-from polars_rank.clicks.behavior.cluster_states import hashed as stable
-from polars_rank.clicks.behavior.cluster_states import key_text
 from polars_rank.core.rules import Rule
 from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
+from polars_rank.core.stable_hash import key_text, stable_hash
 from polars_rank.core.state import (
     DEFINITION,
     DIGESTS,
@@ -205,7 +204,7 @@ def _counted(
     return (
         lists.with_columns(
             content=hashed([*roles.keys, "negatives", *kinds]),
-            group=stable(keys) % GROUPS,
+            group=stable_hash(keys) % GROUPS,
             measure=pl.lit([SAMPLED] + [THINNED] * (len(kinds) - 1)),
             above=pl.concat_list(kinds),
         )
@@ -320,7 +319,7 @@ def _draws(rows: pl.LazyFrame, roles: Roles, design: Design) -> pl.LazyFrame:
     texts = [key_text(name, schema[name]) for name in (*roles.segments, "user", "item")]
     known = [text.fill_null("") for text in texts]
     unit = [pl.lit(str(design.seed)), *known, pl.col(number).cast(pl.String)]
-    drawn = each.with_columns((stable(unit) / 2.0**64).alias(number))
+    drawn = each.with_columns((stable_hash(unit) / 2.0**64).alias(number))
     kept = pl.lit(design.min_probability) / pl.col("probability")
     return drawn.with_columns(
         ((pl.col(number) + i / THINNINGS) % 1.0 < kept).alias(name)

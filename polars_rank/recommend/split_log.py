@@ -10,9 +10,9 @@ import polars as pl
 
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.bounded import bounded
-from polars_rank.clicks.behavior.cluster_states import hashed, key_text
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
+from polars_rank.core.stable_hash import key_text, stable_hash
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 
@@ -122,7 +122,7 @@ def split(
         train, test = _last(rows, schema, (user, item, time), n_last, ties, seed)
     else:
         if how == "users":
-            key = hashed([pl.lit(str(seed)), key_text(user, schema[user])])
+            key = stable_hash([pl.lit(str(seed)), key_text(user, schema[user])])
             tested = key < int(test_share * 2**64)
         elif test_start is not None:
             tested = pl.col(time) >= test_start
@@ -144,7 +144,7 @@ def _last(
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     user, item, time = columns
     keys = [key_text(name, schema[name]) for name in (user, item)]
-    later = hashed([pl.lit(str(seed)), *keys]) if ties == "hash" else pl.col(item)
+    later = stable_hash([pl.lit(str(seed)), *keys]) if ties == "hash" else pl.col(item)
     placed = rows.with_row_index(PLACE)
     order = {"user": pl.col(user), "time": pl.col(time), "later": later}
 

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_rank import DataError, DataWarning, clicks
-from polars_rank.clicks.behavior import cluster_states
+from polars_rank.core.stable_hash import key_text, stable_hash
 
 LOG = (
     clicks.simulate(
@@ -251,10 +251,8 @@ def plain_hash(text):
 
 
 def keys_of(frame):
-    texts = [
-        cluster_states.key_text(name, dtype) for name, dtype in frame.schema.items()
-    ]
-    return frame.select(cluster_states.hashed(texts))["cluster"].to_list()
+    texts = [key_text(name, dtype) for name, dtype in frame.schema.items()]
+    return frame.select(stable_hash(texts)).to_series().to_list()
 
 
 def test_hashes_do_not_depend_on_polars():
