@@ -34,7 +34,7 @@ from polars_rank.core.distribution import (
     needs_counts,
 )
 from polars_rank.core.list_totals import ListTotals
-from polars_rank.core.recommended_items import RecommendedItems
+from polars_rank.core.recommended_items import RecommendedItems, needs_groups
 from polars_rank.core.rules import INVALID_WEIGHT
 from polars_rank.core.state import hashed
 from polars_rank.measures.measure import (
@@ -187,7 +187,7 @@ class Aggregation(NamedTuple):
                 return mean(weighted, few)
             if is_of_catalog(measure):
                 assumed = convention.defaults(measure.metric)
-                return recommended_items(measure, assumed)
+                return recommended_items(measure, assumed, grouped=needs_groups(stats))
             if is_of_totals(measure):
                 return list_totals(measure, convention)
             metric = measure.definition
@@ -334,6 +334,8 @@ def _statistic(
         return pl.when(known).then(aggregate.statistic(stat, state))
     if isinstance(moments, UndefinedIsOne):
         moments = moments.aggregate
+    if isinstance(moments, RecommendedItems):
+        return moments.statistic(stat, state)
     if not isinstance(moments, Moments):  # of a sum, or a geometric mean
         return pl.lit(None, pl.Float64)
     std, se = moments.variance(state).sqrt(), moments.standard_error(state)

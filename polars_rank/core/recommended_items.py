@@ -6,7 +6,7 @@ recommended, so that states of parts add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,6 +16,9 @@ from polars_rank.core.aggregate import State
 from polars_rank.core.distribution import counted
 
 ITEMS, ITEMS_BY_LENGTH = "items", "items_by_length"  # columns of a state
+LISTS = "lists"  # the same: how many lists each group of users has
+GROUPS = 20  # of users, each left out in turn: what a standard error is made of
+LEFT_OUT = "left_out"  # a statistic for comparisons: the values without each of them
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -51,17 +54,24 @@ class Catalog:
         return numbers.list.eval(term(pl.element()).sum()).list.first()
 
 
+def needs_groups(stats: Collection[str]) -> bool:
+    """Tell whether a statistic needs items counted by group of users."""
+    return not {"se", LEFT_OUT}.isdisjoint(stats)
+
+
 @dataclass(frozen=True)
 class RecommendedItems:
     """A measure of the catalog, from the lists of users.
 
     The value of a user is a struct: ``listed`` are the items of the list or, if the
     formula reads ``shares``, structs of the ``item`` and the ``length`` of the list;
-    ``item_count`` is the size of the catalog.
+    ``item_count`` is the size of the catalog. With ``grouped`` users, for the standard
+    error, an item is a struct with the ``group`` of its user.
     """
 
     formula: Callable[..., pl.Expr]
     arguments: tuple[tuple[str, Any], ...] = ()
+    grouped: bool = False
 
     @property
     def reads(self) -> set[str]:
@@ -82,12 +92,15 @@ class RecommendedItems:
     def value(self, items: pl.Expr) -> pl.Expr:
         """Return the value of a user from the items of the list."""
         if self.by_length:
-            each = pl.struct(item=pl.element(), length=pl.element().len())
-            items = items.list.eval(each)
+            here = pl.element()
+            named = {"item": here}
+            if self.grouped:
+                named = {n: here.struct.field(n) for n in ("item", "group")}
+            items = items.list.eval(pl.struct(**named, length=here.len()))
         return pl.struct(items.alias("listed"), "item_count")
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
-        """Count how often items are recommended, by item and length of the list."""
+        """Count how often items are recommended, by item, group and length of list."""
         if weight is not None:
             msg = (
                 "a measure of the catalog has no weights: it counts lists; leave out "
@@ -95,38 +108,108 @@ class RecommendedItems:
             )
             raise ValueError(msg)
         listed = value.struct.field("listed")
-        rows = listed.explode().drop_nulls().alias("value")
-        return {
+        state = {
             "n": (listed.list.len() > 0).sum(),
-            self.counts: rows.value_counts(name="times").sort().implode(),
+            self.counts: _occurrences(listed.explode()),
             "catalog": value.struct.field("item_count").max(),
         }
+        if self.grouped:
+            group = listed.list.first().struct.field("group")
+            state[LISTS] = _occurrences(group)
+        return state
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
         """Add up the counts; the catalog is the same in all parts."""
-        if name == self.counts:
+        if name in (self.counts, LISTS):
             return counted(column.explode().drop_nulls()).implode()
         return column.max() if name == "catalog" else column.sum()
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
         """Return the value of the formula."""
+        return self._without(state, None)
+
+    def statistic(self, stat: str, state: Mapping[str, pl.Expr]) -> pl.Expr:
+        """Return the standard error, or the values without each group; others are null.
+
+        Of a group, ``left_out`` has the number, its ``lists`` and the ``value`` without
+        them, next to the value of the ``whole`` and the number ``n`` of its lists.
+        """
+        if stat not in ("se", LEFT_OUT):
+            return pl.lit(None, pl.Float64)
+        once = {"whole": self.finish(state), "n": state["n"].cast(pl.Float64)}
+        rows = pl.concat_list(
+            pl.struct(
+                group=pl.lit(group, pl.UInt8),
+                lists=_lists_of(state, group),
+                value=self._without(state, group),
+                **once,
+            )
+            for group in range(GROUPS)
+        )
+        if stat == LEFT_OUT:
+            return rows
+        names = ("whole", "n", "value", "lists")
+        found = jackknife_error(*(pl.element().struct.field(name) for name in names))
+        return rows.list.eval(found).list.first()
+
+    def _without(self, state: Mapping[str, pl.Expr], group: int | None) -> pl.Expr:
+        """Return the value of the formula, without the lists of a group of users."""
         items, value = state[self.counts], pl.element().struct.field("value")
         times = pl.element().struct.field("times").cast(pl.Float64)
+        n = state["n"].cast(pl.Float64)
+        if group is not None:
+            times = times * (value.struct.field("group") != group)
+            n = n - _lists_of(state, group)
         counts = shares = items.list.eval(times)
-        if self.by_length:
-            item, length = (value.struct.field(name) for name in ("item", "length"))
+        if self.by_length or self.grouped:
+            item = value.struct.field("item")
             counts = _of_items(items, item, times)
-            shares = _of_items(items, item, times / length.cast(pl.Float64).sqrt())
+        if self.by_length:
+            length = value.struct.field("length").cast(pl.Float64)
+            shares = _of_items(items, item, times / length.sqrt())
+        if group is not None:
+            counts = counts.list.eval(pl.element().filter(pl.element() > 0))
         catalog = Catalog(
             counts=counts,
             shares=shares,
-            list_count=state["n"].cast(pl.Float64),
+            list_count=n,
             item_count=state["catalog"].cast(pl.Float64),
         )
         return self.formula(catalog, **dict(self.arguments))
 
 
+def _occurrences(values: pl.Expr) -> pl.Expr:
+    """Count how often each value occurs, in their order."""
+    values = values.drop_nulls().alias("value")
+    return values.value_counts(name="times").sort().implode()
+
+
 def _of_items(items: pl.Expr, item: pl.Expr, times: pl.Expr) -> pl.Expr:
-    """Add up the numbers of an item, whatever the length of the list."""
-    sums = counted(pl.struct(value=item, times=times))
-    return items.list.eval(sums.struct.field("times"))
+    """Add up the numbers of an item, whatever the group and the length of the list."""
+    last = (item != item.shift(-1)).fill_null(value=True)
+    upto = times.cum_sum().filter(last)
+    return items.list.eval(upto - upto.shift(1, fill_value=0.0))
+
+
+def _lists_of(state: Mapping[str, pl.Expr], group: int) -> pl.Expr:
+    """Return the number of lists of a group of users."""
+    own = pl.element().struct.field("value") == group
+    times = pl.element().struct.field("times").cast(pl.Float64)
+    return state[LISTS].list.eval(times.filter(own).sum()).list.first()
+
+
+def jackknife_error(whole: pl.Expr, n: pl.Expr, left: pl.Expr, m: pl.Expr) -> pl.Expr:
+    """Return the error of the draw of n units from rows that each leave m of them out.
+
+    ``left`` is the value without these. Groups that are drawn by hash differ in size,
+    so that each has a factor of its own, n / m. Undefined for one group, and if a value
+    is.
+
+    Source: Busing, Meijer and van der Leeden, Statistics and Computing 9, 1999.
+    """
+    whole, n, left, m = (column.filter(m > 0) for column in (whole, n, left, m))
+    factor, groups = n / m, m.len()
+    estimate = (whole - (1.0 - m / n) * left).sum()
+    off = factor * whole - (factor - 1.0) * left - estimate
+    variance = (off * off / (factor - 1.0)).sum() / groups
+    return pl.when((groups > 1) & (left.null_count() == 0)).then(variance.sqrt())

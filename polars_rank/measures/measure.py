@@ -156,11 +156,16 @@ def depth_of(measure: Measure) -> float:
     return inf if k is None else k
 
 
-def recommended_items(measure: Measure, assumed: Mapping[str, Any]) -> RecommendedItems:
-    """Return the aggregate of a measure of the catalog; a convention may assume."""
+def recommended_items(
+    measure: Measure, assumed: Mapping[str, Any], *, grouped: bool = False
+) -> RecommendedItems:
+    """Return the aggregate of a measure of the catalog, for errors of grouped users.
+
+    A convention may assume values of parameters that are not given.
+    """
     metric = measure.definition
     given = metric.defaults | assumed | measure.arguments
-    return RecommendedItems(metric.function, tuple(given.items()))
+    return RecommendedItems(metric.function, tuple(given.items()), grouped)
 
 
 class Custom(NamedTuple):

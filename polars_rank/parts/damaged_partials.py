@@ -12,6 +12,7 @@ from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommended_items import (
     ITEMS,
     ITEMS_BY_LENGTH,
+    LISTS,
     RecommendedItems,
 )
 from polars_rank.core.registry import UNBOUNDED
@@ -19,7 +20,8 @@ from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_colum
 from polars_rank.parts.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
 BESIDE = (("judged", "found"), ("asked", "unknown"), ("matched", "judged"))
-OF_SOME_VALUES = ("low", "top", ITEMS, ITEMS_BY_LENGTH)  # null if there are none
+COUNTED = (ITEMS, ITEMS_BY_LENGTH, LISTS)
+OF_SOME_VALUES = ("low", "top", *COUNTED)  # null if there are none
 NEAR = 1e-9  # of a sum: beyond any rounding
 
 
@@ -32,7 +34,7 @@ def require_partial(state: State, aggregation: Aggregation) -> None:
     numbers |= set() if aggregation.check == "off" else {"highest", "unjudged"}
     others = [f"by{i}" for i in range(len(aggregation.by))]
     others += ["violations", PLAUSIBLE]
-    for lists in numbers & {"counts", ITEMS, ITEMS_BY_LENGTH}:
+    for lists in numbers & {"counts", *COUNTED}:
         numbers.remove(lists)
         others.append(lists)
     require_columns(

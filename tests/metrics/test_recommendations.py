@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections import defaultdict
+from functools import partial
 from itertools import product
 
 import polars as pl
 import pytest
+from plain_ranks import plain_hash
 from polars.testing import assert_frame_equal
 from reference import fairness
 from reference import recommendation as plain
@@ -408,6 +411,65 @@ def test_totals_are_weighted():
     assert not found.equals(plainly)
 
 
+def audience(users, seed, *, text=False):
+    """Lists of up to four of thirty items; few users have a group for themselves."""
+    draw = random.Random(seed)
+    name = (lambda i: f"i{i}") if text else (lambda i: i)
+    catalog, weights = [name(i) for i in range(30)], [1 / (i + 1) for i in range(30)]
+    lists = {}
+    for user in range(users):
+        taken = dict.fromkeys(draw.choices(catalog, weights, k=draw.randint(1, 4)))
+        lists[f"u{user}" if text else user] = [*taken]
+    rows = [(u, i, -n) for u, own in lists.items() for n, i in enumerate(own)]
+    run = pl.DataFrame(rows, ["user", "item", "score"], orient="row")
+    return lists, run, pl.DataFrame({"item": catalog})
+
+
+def group_of(user):
+    return plain_hash(str(user)) % 20
+
+
+@pytest.mark.parametrize("users", [1, 3, 90])
+@pytest.mark.parametrize("text", [False, True])
+def test_errors_of_the_catalog_equal_plain_loops(users, text):
+    lists, run, items = audience(users, seed=users, text=text)
+    stats = ["mean", "n", "se", "std", "median"]
+    table = pr.evaluate(run, CATALOG, stats=stats, items=items, **COLUMNS)
+    found = table.row(0, named=True)
+    known = plain.History([], dict.fromkeys(items["item"]))
+    for measure in CATALOG:
+        name, given = arguments(measure)
+        value = partial(plain.CATALOGS[name], history=known, **given)
+        wanted = plain.jackknife(lists, group_of, value)
+        near = None if wanted is None else pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        assert found[f"{measure}_se"] == near, measure
+        assert found[f"{measure}_n"] == users
+        assert found[f"{measure}_std"] is found[f"{measure}_median"] is None
+    assert users < 90 or found["coverage@3_se"] > 0
+    means = pr.evaluate(run, CATALOG, items=items, **COLUMNS)
+    assert_frame_equal(table.select(means.columns), means, rel_tol=1e-14)
+
+
+@pytest.mark.parametrize("memory_limit", [None, "500MB"])
+def test_errors_of_the_catalog_of_each_system(memory_limit):
+    """A user is in one group, whichever systems make lists for the user."""
+    _, run, items = audience(40, seed=1)
+    _, other, _ = audience(50, seed=2)
+    runs = {"a": run, "b": other}
+    both = pl.concat(
+        one.with_columns(system=pl.lit(name)) for name, one in runs.items()
+    )
+    asked = {"stats": ["mean", "se"], "items": items, "doc": "item"}
+    found = pr.evaluate(
+        both.lazy(), CATALOG, by="system", query=["system", "user"],
+        memory_limit=memory_limit, **asked,
+    ).collect()  # fmt: skip
+    for name, one in runs.items():
+        alone = pr.evaluate(one, CATALOG, query="user", **asked)
+        own = found.filter(pl.col("system") == name).drop("system")
+        assert_frame_equal(own, alone, check_exact=True)
+
+
 @pytest.mark.parametrize("memory_limit", [None, "500MB"])
 def test_segments_of_the_catalog(memory_limit):
     shop = Shop(2)
@@ -477,7 +539,8 @@ def test_judgments_of_retrieved_items_alone():
 
 def test_labels_are_needed_only_by_measures_that_read_them():
     shop = Shop(6)
-    pr.evaluate(shop.run, ["novelty@3", "coverage@3"], **shop.frames)
+    with warnings.catch_warnings(action="error"):
+        pr.evaluate(shop.run, ["novelty@3", "coverage@3"], **shop.frames)
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="label column"):
         pr.evaluate(shop.run, ["novelty@3", "epc@3"], **shop.frames)
     pr.evaluate(shop.run, ["novelty@3", "pop_rsp@3"], **shop.frames)

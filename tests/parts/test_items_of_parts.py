@@ -26,19 +26,23 @@ def about(shop):
 OPTIONS = {"query": "user", "doc": "item", "missing": "zero"}
 
 
-@pytest.mark.parametrize("by", ["half", slow(None)])
-def test_parts_add_up(by, tmp_path):
+@pytest.mark.parametrize(
+    ("by", "stats"),
+    [("half", ["mean", "n", "se", "std"]), slow(None, "mean")],
+)
+def test_parts_add_up(by, stats, tmp_path):
     shop = Shop(4, text=True)
     run = shop.run.with_columns(half=pl.col("user") % 2)
     qrels = shop.qrels.filter(pl.col("user").is_in(run["user"].unique().to_list()))
     asked = ["ndcg@3", *MEASURES, *OF_ALL]
-    evaluation = pr.Evaluation(asked, by=by, **OPTIONS)
+    evaluation = pr.Evaluation(asked, by=by, stats=stats, **OPTIONS)
     files = []
     for i in range(PARTS):
         one = evaluation.partial(part(run, i), qrels=part(qrels, i), **about(shop))
         files.append(tmp_path / f"{i}.parquet")
         one.write_parquet(files[-1])
-    whole = pr.evaluate(run, asked, qrels=qrels, by=by, **OPTIONS, **about(shop))
+    given = {"qrels": qrels, "by": by, "stats": stats, **OPTIONS, **about(shop)}
+    whole = pr.evaluate(run, asked, **given)
     assert_frame_equal(evaluation.merge(files), whole, check_exact=True)
     both = evaluation.add(files[:2])
     assert_frame_equal(evaluation.merge([both, files[2]]), whole, check_exact=True)
@@ -48,7 +52,7 @@ def test_parts_add_up(by, tmp_path):
 def test_broadcast_judgments_and_users_without_a_list():
     shop = Shop(5)
     asked = ["ndcg@3", *MEASURES, *OF_ALL]
-    given = {"qrels": shop.qrels, **OPTIONS, **about(shop)}
+    given = {"qrels": shop.qrels, **OPTIONS, **about(shop), "stats": ["mean", "se"]}
     parts = [Part(part(shop.run, i)) for i in range(PARTS)]
     found = evaluate_parts(parts, asked, **given)
     assert_frame_equal(found, pr.evaluate(shop.run, asked, **given), check_exact=True)
@@ -88,3 +92,7 @@ def test_damaged_counts_of_items_are_refused():
     lost = pl.when(pl.col("measure") != "coverage@3").then("items").alias("items")
     with pytest.raises(DataError, match="column 'items' holds a number that no part"):
         evaluation.merge([one.with_columns(lost)])
+    errors = pr.Evaluation("coverage@3", stats=["mean", "se"], **OPTIONS)
+    one = errors.partial(shop.run.with_columns(label=0), **about(shop))
+    with pytest.raises(DataError, match="has no column 'lists'"):
+        errors.merge([one.drop("lists")])

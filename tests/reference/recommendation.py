@@ -405,3 +405,30 @@ def treatment_ratio(lists, labels, history, k=None, feature="protected"):
 @of_totals
 def impact_ratio(lists, labels, history, k=None, feature="protected"):
     return exposure_of_merit(lists, labels, history, k, feature, clicked=True)
+
+
+def jackknife(lists, group_of, value):
+    """Standard error of a value of ``lists`` by user, without a group at a time.
+
+    Busing, Meijer and van der Leeden, 1999: pseudo-values of groups of unequal sizes.
+    """
+    listed = {user: items for user, items in lists.items() if items}
+    members = Counter(map(group_of, listed))
+    if len(members) < 2:
+        return None
+    n, g, whole = len(listed), len(members), value([*listed.values()])
+    without = {}
+    for group in members:
+        kept = [items for user, items in listed.items() if group_of(user) != group]
+        without[group] = value(kept)
+    if None in without.values():
+        return None
+    estimate = g * whole - sum(
+        (1 - m / n) * without[group] for group, m in members.items()
+    )
+    variance = 0.0
+    for group, m in members.items():
+        h = n / m
+        pseudo = h * whole - (h - 1) * without[group]
+        variance += (pseudo - estimate) ** 2 / (h - 1) / g
+    return math.sqrt(variance)

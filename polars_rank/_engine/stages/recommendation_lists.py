@@ -6,7 +6,7 @@ known about items, and summed as other documents are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
@@ -17,7 +17,7 @@ from polars.datatypes import DataType
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.recorder import ExprTable, Recorder, RecordingRanking
 from polars_rank._engine.request import Request
-from polars_rank._engine.schema import require_columns
+from polars_rank._engine.schema import names_of, require_columns
 from polars_rank._engine.stages.items import (
     CATALOG_SHARE,
     FEATURE,
@@ -44,7 +44,11 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommendations import Recommendations
-from polars_rank.core.recommended_items import RecommendedItems
+from polars_rank.core.recommended_items import (
+    GROUPS,
+    RecommendedItems,
+    needs_groups,
+)
 from polars_rank.core.registry import value
 from polars_rank.core.rules import (
     DUPLICATE_ITEM,
@@ -58,6 +62,7 @@ from polars_rank.core.rules import (
     UNKNOWN_RELEVANT,
     Rule,
 )
+from polars_rank.core.stable_hash import key_text, stable_hash
 from polars_rank.measures.measure import (
     Measure,
     depth_of,
@@ -166,15 +171,20 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     ranking = RecordingRecommendations(
         **vars(recorder.recording_ranking()), known=known
     )
-    values = {name: _value(request.convention, m, ranking) for name, m in asked.items()}
     catalogs = [m for m in asked.values() if is_of_catalog(m)]
+    grouped = bool(catalogs) and needs_groups(request.stats)
+    values = {
+        name: _value(request.convention, m, ranking, grouped=grouped)
+        for name, m in asked.items()
+    }
     counting = [_recommended(m, request.convention) for m in catalogs]
     if any("item_count" in aggregate.reads for aggregate in counting):
         ranking.about("item_count")
     _require_frames(request, ranking, asked.values())
     counted = [] if request.check == "off" else _rules(request, ranking)
     counts = [pl.col(recorder.aggregates.add(count)) for _, count in counted]
-    rows, scalars = _rows(request, inputs, plan, ranking)
+    group = [_group(request, inputs).alias("group")] if grouped else []
+    rows, scalars = _rows(request, inputs, plan, ranking, group)
     words = with_words(rows, recorder, scalars)
     sums = summed(words, recorder, scalars)
     if catalogs and "item_count" not in scalars:
@@ -190,13 +200,18 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
 
 
 def _value(
-    convention: Convention, measure: Measure, ranking: RecordingRecommendations
+    convention: Convention,
+    measure: Measure,
+    ranking: RecordingRecommendations,
+    *,
+    grouped: bool,
 ) -> pl.Expr:
     """Return the value of a list: a number, or what an aggregate of all lists needs."""
     if is_of_catalog(measure):
-        first = pl.col("doc").filter(pl.col("rank") <= depth_of(measure))
+        item = pl.struct(item="doc", group="group") if grouped else pl.col("doc")
+        first = item.filter(pl.col("rank") <= depth_of(measure))
         items = pl.col(ranking.recorder.aggregates.add(first))
-        return _recommended(measure, convention).value(items)
+        return _recommended(measure, convention, grouped=grouped).value(items)
     if is_of_totals(measure):
         return list_totals(measure, convention).value(ranking)
     arguments = complete_arguments(
@@ -205,9 +220,12 @@ def _value(
     return value(measure.definition, ranking, arguments, "null")
 
 
-def _recommended(measure: Measure, convention: Convention) -> RecommendedItems:
+def _recommended(
+    measure: Measure, convention: Convention, *, grouped: bool = False
+) -> RecommendedItems:
     """Return the aggregate of a measure of the catalog."""
-    return recommended_items(measure, convention.defaults(measure.metric))
+    assumed = convention.defaults(measure.metric)
+    return recommended_items(measure, assumed, grouped=grouped)
 
 
 def list_totals(measure: Measure, convention: Convention) -> ListTotals:
@@ -215,6 +233,15 @@ def list_totals(measure: Measure, convention: Convention) -> ListTotals:
     metric = measure.definition
     given = complete_arguments(metric, measure.arguments, convention=convention)
     return ListTotals(metric.function, tuple(given.items()))
+
+
+def _group(request: Request, inputs: Inputs) -> pl.Expr:
+    """Return the group of the user: the same in every system, if ``by`` names these."""
+    segments, schema = names_of(request.by), inputs.run.frame.collect_schema()
+    named = zip(inputs.run.keys, names_of(request.columns.query), strict=True)
+    keys = [key for key, name in named if name not in segments] or inputs.run.keys
+    texts = [key_text(key, schema[key]) for key in keys]
+    return (stable_hash(texts) % GROUPS).cast(pl.UInt8)
 
 
 def _require_frames(
@@ -232,11 +259,16 @@ def _require_frames(
 
 
 def _rows(
-    request: Request, inputs: Inputs, plan: Plan, ranking: RecordingRecommendations
+    request: Request,
+    inputs: Inputs,
+    plan: Plan,
+    ranking: RecordingRecommendations,
+    group: Sequence[pl.Expr],
 ) -> tuple[pl.LazyFrame, list[str]]:
     """Return a row per item of a list, and the columns that describe the query."""
     scalars = [n for n in plan.frame.collect_schema() if n not in LISTS]
-    rows = _labeled(request, plan.frame.with_row_index("query"), ranking)
+    frame = plan.frame.with_columns(group).with_row_index("query")
+    rows = _labeled(request, frame, ranking)
     if request.history is None and request.items is None:
         return rows, scalars
     known = bind_items(request, inputs, rows.collect_schema(), ranking.features)
