@@ -9,6 +9,11 @@ from typing import Unpack
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative
+from polars_rank.comparison.input.catalog_values import (
+    Asked,
+    require_jackknife,
+    values_of_catalog,
+)
 from polars_rank.comparison.input.procedures import (
     Correction,
     EffectName,
@@ -36,6 +41,7 @@ from polars_rank.comparison.sums.merging import (
     selected,
 )
 from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
+from polars_rank.comparison.tests.catalogs import Catalogs
 from polars_rank.comparison.tests.corrections import corrected, level_at_once
 from polars_rank.comparison.tests.detectable import with_detectable
 from polars_rank.comparison.tests.effects import with_effect
@@ -100,7 +106,9 @@ def compare(
         dictionaries).
     measures
         Columns to compare; default: all Float columns. Of runs, the measures to
-        compute.
+        compute. Those of the catalog, such as ``coverage@10``, have no values of
+        queries: their errors are those of a jackknife that leaves 20 groups of users
+        out in turn, the same in all systems; t has 19 degrees of freedom.
     system, query
         Columns that name the system and the query (several columns, too).
     baseline
@@ -249,8 +257,13 @@ def compare(
     )
     columns = Columns(system, query, measures, by, weight, cluster, repeat)
     require_together(how, columns)
+    asked = catalog = None  # values of measures of the catalog, if there are any
     if isinstance(values, Mapping) or qrels is not None:
-        values = values_of_runs(values, measures, columns, qrels=qrels, **options)
+        asked = Asked.of(measures)
+        if asked.of_catalog:
+            require_jackknife(asked, how, columns)
+            catalog = values_of_catalog(values, asked, columns, qrels=qrels, **options)
+        values = values_of_runs(values, asked.others, columns, qrels=qrels, **options)
         columns = replace(columns, measures=None)
     elif options:
         msg = (
@@ -260,6 +273,9 @@ def compare(
         raise TypeError(msg)
     sums, segments, held = _summed(read_once(values), columns, how, baseline)
     study = _planned(sums, segments, held, columns, how, baseline)
+    catalogs = None
+    if asked is not None and catalog is not None:
+        catalogs = Catalogs.of(catalog, study, asked.names)
 
     # Estimates, with t tests and intervals
     table = estimated(sums, segments)
@@ -268,7 +284,8 @@ def compare(
     wide = oriented(table, study)
     frame = compared(wide, own, study)
     if simultaneous:
-        study = replace(study, interval_level=level_at_once(frame, study))
+        every = frame if catalogs is None else catalogs.with_pairs(frame, study)
+        study = replace(study, interval_level=level_at_once(every, study))
         frame = compared(wide, own, study)
     between = between_segments(frame, min_queries=min_queries) if segments else None
 
@@ -277,6 +294,10 @@ def compare(
     frame = with_effect(frame, study)
     frame = resampled_intervals(frame, study)
     frame = noted(frame, study)
+    anova = study.anova
+    if catalogs is not None:
+        frame = catalogs.with_pairs(frame, study)
+        between, anova = catalogs.asked(between), catalogs.asked(anova)
     frame = _untested(frame, study)
     frame = with_detectable(frame, how)
     frame = corrected(frame, how)
@@ -290,8 +311,10 @@ def compare(
         "notes": remarks(frame, study, between),
     }
     means = means_of(own, segments, level)
+    if catalogs is not None:
+        means = catalogs.with_means(means, level)
     pairs_found = frame.select(_columns(study))
-    return Comparison(means, pairs_found, settings, study.anova, held, between)
+    return Comparison(means, pairs_found, settings, anova, held, between)
 
 
 def _summed(
