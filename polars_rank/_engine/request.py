@@ -53,6 +53,7 @@ from polars_rank.measures.measure import (
     is_of_totals,
     needs_relevant_items,
     parse_measures,
+    reads_labels,
 )
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -407,16 +408,10 @@ def _without_labels(
     default = isinstance(label, str) and label == "label" and opened.qrels is None
     if not default or "label" in opened.run.collect_schema():
         return columns
-    if not all(map(is_of_lists, measures)) or any(map(_reads_labels, measures)):
+    if any(map(reads_labels, measures)):
         return columns
     none = pl.lit(None, pl.UInt8).alias("label")
     return columns._replace(names={**columns.names, "label": none})
-
-
-def _reads_labels(measure: Measure | Custom) -> bool:
-    if isinstance(measure, Custom) or needs_relevant_items(measure):
-        return True
-    return measure.definition.named("rel") is not None
 
 
 def _require_values_of_queries(measures: Sequence[Measure | Custom]) -> None:

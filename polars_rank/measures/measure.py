@@ -149,6 +149,13 @@ def needs_relevant_items(measure: object) -> TypeGuard[Measure]:
     return is_of_lists(measure) and measure.definition.depends_on != "all"
 
 
+def reads_labels(measure: object) -> bool:
+    """Tell whether its value depends on labels."""
+    if not is_of_lists(measure) or needs_relevant_items(measure):
+        return True
+    return measure.definition.named("rel") is not None
+
+
 def depth_of(measure: Measure) -> float:
     """Return how many of the first documents the measure looks at."""
     metric = measure.definition

@@ -1078,6 +1078,27 @@ def test_the_history_and_the_catalog_are_files(call, rows, folder):
         "coverage@1": 2 / 8,
         "ild(genre)": 1,
     }
+    unjudged = [word for word in asked if word not in ("rr", "-m")]
+    unjudged = [w for m in unjudged for w in ("-m", m)]
+    alone = rows("one.run", *about, *unjudged)
+    assert alone == {n: v for n, v in found.items() if n != "rr"}
+    both = rows("one.run", "two.run", *about, *unjudged)
+    assert both[0] == {"system": "t", **alone}
+    Path("three.run").write_text(RUN.replace("Q0 a", "Q0 d"))
+    for judged, own in (
+        (["qrels.txt"], ["-m", "rr", "-m", "coverage@1"]),
+        ([], unjudged),
+    ):
+        command = ["one.run", "three.run", *judged, *about, *own, "--format", "json"]
+        code, out, said = call("compare", *command)
+        assert code == 0, said
+        pairs = {row["measure"]: row for row in json.loads(out)["pairs"]}
+        assert [*pairs] == own[1::2]
+        means = [pairs["coverage@1"][n] for n in ("baseline_mean", "mean")]
+        assert means == [2 / 8, 2 / 8]
+    code, _, said = call("evaluate", "one.run", *about, *asked)
+    assert code != 0
+    assert "one.run: no column 'label'" in said
     code, _, said = call("evaluate", "one.run", "qrels.txt", *about, *asked, "-q")
     assert code != 0
     assert "coverage is a number of all lists together" in said

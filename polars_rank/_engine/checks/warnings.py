@@ -18,7 +18,7 @@ from polars_rank.core.rules import (
     NO_QUERY_FOUND,
     Rule,
 )
-from polars_rank.measures.measure import Custom, Measure
+from polars_rank.measures.measure import Custom, Measure, reads_labels
 
 Found: TypeAlias = Mapping[str, Any]
 Refuse: TypeAlias = Callable[[Rule], None]
@@ -137,6 +137,8 @@ def assess_labels(
     if not found["queries"]:
         if needs_rows:
             warn(NO_ROWS)
+    elif not any(map(reads_labels, about.measures)):
+        return
     elif found["highest"] is None and unlabeled():
         warn(f"{label()} of the frame {IS_NULL}")
     else:

@@ -10,12 +10,12 @@ import polars as pl
 import polars_rank
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.input.options import (
+    EVALUATING,
     MEASURES,
     Formats,
     Input,
     Paths,
     Reports,
-    evaluating,
 )
 from polars_rank.cli.input.runs import Options
 from polars_rank.cli.output.show import chosen, show_frame, show_rows, written
@@ -76,7 +76,7 @@ def _labels(run: Any, options: Options) -> str:
 
 
 @options_of(polars_rank.estimate, measures=MEASURES)
-@evaluating
+@options_of(polars_rank.per_query, only=EVALUATING)
 def estimate(
     *files: Paths,
     model_qrels: Annotated[str, told("model_qrels", metavar="FILE")],

@@ -14,6 +14,7 @@ from polars_rank.cli.commands.audit import runs_of
 from polars_rank.cli.commands.why import parts_of, shown
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.input.options import (
+    ABOUT_ITEMS,
     EVALUATING,
     NONE,
     Formats,
@@ -29,7 +30,9 @@ from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.input.values import values_of
 from polars_rank.cli.output.show import chosen, show_frame, show_rows, table_of, written
 from polars_rank.cli.output.words import emit
+from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.result import Comparison
+from polars_rank.measures.measure import parse_measures, reads_labels
 from polars_rank.report.table import Shown, Table
 
 WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."
@@ -80,15 +83,21 @@ def compare(
     if parts and (table is not None or form not in ("table", "markdown")):
         raise UsageError("--parts goes with the tables: --format table or markdown.")
     choices = {name: options[name] for name in EVALUATING if name in options}
-    values, definition = values_of(files, data, options)
-    if per_query is not None and "definition" in values.columns:
-        raise UsageError(
-            "--per-query: moments hold no values of single queries; use "
-            "polars-rank merge to keep their sums."
-        )
-    found = polars_rank.compare(values, **options)
-    if per_query is not None:
-        definition.write(values, per_query)
+    catalog = next(filter(_is_of_catalog, options.get("measures", ())), None)
+    if catalog is not None:
+        if per_query is not None:
+            raise UsageError(f"--per-query: {catalog} has no values of queries.")
+        found = _of_runs(files, data, choices, options)
+    else:
+        values, definition = values_of(files, data, options)
+        if per_query is not None and "definition" in values.columns:
+            raise UsageError(
+                "--per-query: moments hold no values of single queries; use "
+                "polars-rank merge to keep their sums."
+            )
+        found = polars_rank.compare(values, **options)
+        if per_query is not None:
+            definition.write(values, per_query)
     if plot is not None:
         draw = found.plot.segments if options.get("by") else found.plot.forest
         draw().save(str(plot))
@@ -100,6 +109,25 @@ def compare(
         for part in _parts(found, files, data, choices, options):
             told += f"\n\n{part}" if isinstance(part, str) else shown(part, form)
     emit(told + "\n")
+
+
+def _is_of_catalog(name: str) -> bool:
+    metric = metric_of(name)
+    return metric is not None and metric.vocabulary == "catalog"
+
+
+def _of_runs(
+    files: Sequence[str], data: Systems, choices: Options, options: Options
+) -> Comparison:
+    """Compare runs themselves: of a catalog there are no values per query."""
+    judged = any(map(reads_labels, parse_measures(options["measures"])))
+    runs, given = runs_of(files, data, choices, judged=judged)
+    if not isinstance(runs, dict) and given["qrels"] is None:
+        raise UsageError("name two runs or more, each a FILE.")
+    about = {name: options[name] for name in ABOUT_ITEMS if name in options}
+    about |= {"segments": data.queries} if data.queries is not None else {}
+    given |= {name: open_file(file, "qrels") for name, file in about.items()}
+    return polars_rank.compare(runs, **{**options, **given})
 
 
 def _parts(

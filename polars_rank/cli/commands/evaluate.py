@@ -33,6 +33,7 @@ from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.evaluation.deciding import FRAMES, OPTIONS
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
+from polars_rank.measures.measure import parse_measures, reads_labels
 
 BESIDE = ("queries", "segments", "history", "items")  # files beside runs and judgments
 
@@ -84,7 +85,9 @@ def evaluate(
     target = None if per_query in (None, STDIN) else _target(per_query)
     measures = chosen.pop("measures")
     described = {name: chosen.pop(name) for name in BESIDE if name in chosen}
-    given = replace(data.sort_out(files, chosen.get("rank")), beside=described)
+    judged = any(map(reads_labels, parse_measures(measures)))
+    given = data.sort_out(files, chosen.get("rank"), judged=judged)
+    given = replace(given, beside=described)
     if len(given.sources) > 1:
         remark(str(given))
     frames = {side: open_file(file, "qrels") for side, file in described.items()}

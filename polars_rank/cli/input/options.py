@@ -33,6 +33,7 @@ EVALUATING = (  # how runs are evaluated, where values per query are made first
     *("rank", "descending", "convention", "missing", "no_relevant", "ties"),
     *("unjudged", "rel", "max_rank", "check", "on_duplicate"),
 )
+ABOUT_ITEMS = ("history", "items")  # files, for measures of recommenders
 
 Paths: TypeAlias = Annotated[
     str,
@@ -178,7 +179,7 @@ class Input:
         runs = [Run(file, name, frames[file]) for file, name in names]
         if judgments is None and judged:
             require_labels(runs, place, label)
-        return Files(runs, judgments, sources)
+        return Files(runs, judgments, sources, judged=judged)
 
 
 @Parameter(name="*")
@@ -201,4 +202,5 @@ class Systems(Input):
 
 def evaluating(command: F) -> F:
     """Give a command the options that say how runs are evaluated."""
-    return options_of(polars_rank.per_query, only=EVALUATING)(command)
+    named = (*EVALUATING, *ABOUT_ITEMS)
+    return options_of(polars_rank.per_query, only=named)(command)

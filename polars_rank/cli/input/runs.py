@@ -82,13 +82,15 @@ class Files:
     qrels: pl.LazyFrame | None
     sources: list[str]
     beside: Mapping[str, str] = field(default_factory=dict)  # other files, by argument
+    judged: bool = True  # whether anything asks for labels
 
     def __str__(self) -> str:
         """Which files are what."""
         files = ", ".join(run.file for run in self.runs)
         kind = "run" if len(self.runs) == 1 else "runs"
         if self.qrels is None:
-            return f"{kind}, each with labels of its own: {files}"
+            labeled = ", each with labels of its own" if self.judged else ""
+            return f"{kind}{labeled}: {files}"
         return f"{kind}: {files}; judgments: {self.sources[-1]}"
 
     def with_judgments(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import polars as pl
 
 import polars_rank
 from polars_rank.cli.derive import UsageError
-from polars_rank.cli.input.options import EVALUATING, MEASURES, NONE_YET, Input, Systems
+from polars_rank.cli.input.options import (
+    ABOUT_ITEMS,
+    EVALUATING,
+    MEASURES,
+    NONE_YET,
+    Input,
+    Systems,
+)
 from polars_rank.cli.input.runs import Files, Options, Run, open_file, require_column
 from polars_rank.comparison.gate.left_documents import first_documents
 from polars_rank.comparison.sums.definition import Definition, fingerprint
@@ -23,6 +30,7 @@ from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
 from polars_rank.io.same_columns import concatenated
 from polars_rank.io.unreadable import files_of
+from polars_rank.measures.measure import parse_measures, reads_labels
 
 Values: TypeAlias = tuple[pl.DataFrame, Definition]
 
@@ -49,6 +57,7 @@ class Asked:
 
     These are in a file of their own if ``queries`` names it. Without a ``system`` there
     is one only, whose values have a column ``documents``: the first of every query.
+    ``about_items`` are files with the history and the items.
     """
 
     data: Input
@@ -57,18 +66,22 @@ class Asked:
     beside: Sequence[str]
     choices: Options
     system: str | None = None
+    about_items: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, data: Input, options: Options, queries: str | None, system: str | None
     ) -> Asked:
         """Take what says how runs are evaluated out of the options."""
-        chosen = {name: options.pop(name) for name in EVALUATING if name in options}
+        chosen, about_items = (
+            {name: options.pop(name) for name in names if name in options}
+            for names in (EVALUATING, ABOUT_ITEMS)
+        )
         choices = {"convention": DEFAULT} | chosen
         measures = options.pop("measures", ())
         about = (*options.get("by", ()), options.get("weight"), options.get("cluster"))
         beside = [name for name in about if name is not None]
-        return cls(data, queries, measures, beside, choices, system)
+        return cls(data, queries, measures, beside, choices, system, about_items)
 
     def values(self, files: Sequence[str]) -> Values:
         """Values per query of the files on the command line, and what they are."""
@@ -126,10 +139,15 @@ class Asked:
 
     def _of_runs(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
         data, choices = self.data, self.choices
-        given = data.sort_out(files, choices.get("rank"), {files[0]: first})
+        measures = self.measures or MEASURES
+        judged = any(map(reads_labels, parse_measures(measures)))
+        opened = {files[0]: first}
+        given = data.sort_out(files, choices.get("rank"), opened, judged=judged)
+        given = replace(given, beside=self.about_items)
         if self.system is None and len(given.runs) > 1:
             raise UsageError("name one new run, and its judgments.")
-        options, measures = data.options(given) | choices, self.measures or MEASURES
+        about = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
+        options = data.options(given) | choices | about
         parts = {run.file: self._of_run(given, run, options) for run in given.runs}
         values = concatenated(parts, "vertical_relaxed").collect()
         judged = None
