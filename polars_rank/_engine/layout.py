@@ -121,7 +121,8 @@ def require_one_run(
                 if not apart:
                     yield batch
         if apart:
-            queries = pl.concat(apart)
+            # Lists of documents that are joined by query repeat it for each run.
+            queries = pl.concat(apart).unique(maintain_order=True)
             report(
                 NOT_CONTIGUOUS,
                 len(queries),

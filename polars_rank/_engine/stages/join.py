@@ -136,8 +136,7 @@ def join_qrels(
         found = pl.col("rank").is_not_null() | pl.col("label").is_not_null()
         others = documents.filter(aside, found).drop("aside")
         documents = documents.filter(~aside).drop("aside")
-    lists = [LISTED] if key.list_depth else []
-    heads = queries.select("query", *trace.run_scalars, *lists, head=pl.lit(value=True))
+    heads = queries.select("query", *trace.run_scalars, head=pl.lit(value=True))
     pools = judged.group_by("query").agg(
         **trace.qrels_scalars, head=pl.lit(value=False)
     )
@@ -148,13 +147,11 @@ def join_qrels(
     listed |= key.relevant_items
     settled = listed or any(isinstance(m, Custom) for m in key.measures)
     scalars = [*trace.run_scalars, *trace.qrels_scalars]
-    grouped = grouped_by_rank(rows, words, [*scalars, *lists], settled=settled)
-    if not lists:
-        return Joined(grouped.documents([*scalars, "runs"]).set_sorted("query"), others)
-    # Lists would be repeated for every document: queries are read twice instead.
-    grouped = grouped._replace(queries=grouped.queries.cache())
+    grouped = grouped_by_rank(rows, words, scalars, settled=settled)
     rows = grouped.documents([*scalars, "runs"]).set_sorted("query")
-    return Joined(rows, others, grouped.queries.select("query", LISTED))
+    if not key.list_depth:
+        return Joined(rows, others)
+    return Joined(rows, others, queries.select("query", LISTED))
 
 
 def _with_beside(
@@ -186,7 +183,8 @@ def _rows_of_known_rank(
     """Return judged documents with known ranks, and queries: the run is not sorted."""
     keys, log = key.run.keys, log.cache()  # read twice below
     rank = ranks_within_limit(key)
-    first = pl.struct("doc", rank).sort_by(rank).filter(rank.sort() <= key.list_depth)
+    listed = rank <= key.list_depth
+    first = pl.struct("doc", rank).filter(listed).sort_by(rank.filter(listed))
     lists = {LISTED: first} if key.list_depth else {}
     queries = log.group_by(keys).agg(**trace.run_scalars, **lists)
     ranked, on = log.with_columns(rank), [*keys, "doc"]
@@ -196,7 +194,8 @@ def _rows_of_known_rank(
         matter = matter.select(*on, "label", "aside")
         columns.append("aside")
     documents = ranked.join(matter, on=on, how=how, coalesce=True)
-    return documents.select(columns), _number(queries, numbers)
+    queries = _number(queries, numbers)
+    return documents.select(columns), queries.cache() if lists else queries
 
 
 def _rows_to_rank(

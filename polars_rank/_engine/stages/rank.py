@@ -59,12 +59,14 @@ class Ranked(NamedTuple):
         are looked at.
         """
         row, document = pl.col("row"), pl.element()
-        if self.ties is not None:
-            if k < inf:
+        if k < inf:
+            reach: int | pl.Expr = int(k)  # ranks may have gaps, but no copies
+            if self.ties is not None:
                 edge = (row.list.get(n, null_on_oob=True) for n in (int(k) - 1, int(k)))
                 last, below = (document.struct.field("score") for document in edge)
                 reach = pl.when(last == below).then(row.list.len()).otherwise(int(k))
-                row = row.list.head(reach)
+            row = row.list.head(reach)
+        if self.ties is not None:
             keys, downwards = order_by(
                 document.struct.field("score"),
                 label=pl.lit(0),
