@@ -93,10 +93,10 @@ class RecommendedItems:
         """Return the value of a user from the items of the list."""
         if self.by_length:
             here = pl.element()
-            named = {"item": here}
+            named = [here.alias("item")]
             if self.grouped:
-                named = {n: here.struct.field(n) for n in ("item", "group")}
-            items = items.list.eval(pl.struct(**named, length=here.len()))
+                named = [here.struct.field(name) for name in ("item", "group")]
+            items = items.list.eval(pl.struct(*named, here.len().alias("length")))
         return pl.struct(items.alias("listed"), "item_count")
 
     def state(self, value: pl.Expr, weight: pl.Expr | None = None) -> State:
@@ -108,14 +108,15 @@ class RecommendedItems:
             )
             raise ValueError(msg)
         listed = value.struct.field("listed")
+        plain = not (self.by_length or self.grouped)
         state = {
             "n": (listed.list.len() > 0).sum(),
-            self.counts: _occurrences(listed.explode()),
+            self.counts: _occurrences(listed.explode(), plain=plain),
             "catalog": value.struct.field("item_count").max(),
         }
         if self.grouped:
             group = listed.list.first().struct.field("group")
-            state[LISTS] = _occurrences(group)
+            state[LISTS] = _occurrences(group, plain=True)
         return state
 
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
@@ -136,13 +137,14 @@ class RecommendedItems:
         """
         if stat not in ("se", LEFT_OUT):
             return pl.lit(None, pl.Float64)
-        once = {"whole": self.finish(state), "n": state["n"].cast(pl.Float64)}
+        whole, n = self.finish(state), state["n"].cast(pl.Float64)
         rows = pl.concat_list(
             pl.struct(
                 group=pl.lit(group, pl.UInt8),
                 lists=_lists_of(state, group),
                 value=self._without(state, group),
-                **once,
+                whole=whole,
+                n=n,
             )
             for group in range(GROUPS)
         )
@@ -178,10 +180,13 @@ class RecommendedItems:
         return self.formula(catalog, **dict(self.arguments))
 
 
-def _occurrences(values: pl.Expr) -> pl.Expr:
+def _occurrences(values: pl.Expr, *, plain: bool) -> pl.Expr:
     """Count how often each value occurs, in their order."""
     values = values.drop_nulls().alias("value")
-    return values.value_counts(name="times").sort().implode()
+    if not plain:  # structs are slow to sort
+        return values.value_counts(name="times").sort().implode()
+    runs = values.sort().rle().struct
+    return pl.struct(value=runs.field("value"), times=runs.field("len")).implode()
 
 
 def _of_items(items: pl.Expr, item: pl.Expr, times: pl.Expr) -> pl.Expr:

@@ -140,14 +140,14 @@ class Asked:
     def _of_runs(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
         data, choices = self.data, self.choices
         measures = self.measures or MEASURES
-        judged = any(map(reads_labels, parse_measures(measures)))
+        labeled = any(map(reads_labels, parse_measures(measures)))
         opened = {files[0]: first}
-        given = data.sort_out(files, choices.get("rank"), opened, judged=judged)
+        given = data.sort_out(files, choices.get("rank"), opened, judged=labeled)
         given = replace(given, beside=self.about_items)
         if self.system is None and len(given.runs) > 1:
             raise UsageError("name one new run, and its judgments.")
-        about = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
-        options = data.options(given) | choices | about
+        items = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
+        options = data.options(given) | choices | items
         parts = {run.file: self._of_run(given, run, options) for run in given.runs}
         values = concatenated(parts, "vertical_relaxed").collect()
         judged = None
