@@ -1536,9 +1536,16 @@ MUTANTS = (
     Mutant(
         "lists of all lengths count alike for personalization",
         "core/recommended_items.py",
-        "times / length.cast(pl.Float64).sqrt()",
-        "times",
+        "shares = _of_items(items, item, times / length.sqrt())",
+        "shares = _of_items(items, item, times)",
         "recommendations:catalog",
+    ),
+    Mutant(
+        "groups of users of all sizes count alike",
+        "core/recommended_items.py",
+        "factor, groups = n / m, m.len()",
+        "factor, groups = 0.0 * m + m.len(), m.len()",
+        "recommendations:errors_of",
     ),
 )
 
