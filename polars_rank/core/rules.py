@@ -29,6 +29,8 @@ class Rule(NamedTuple):
         ``"judgments"``.
     column
         The column that breaks it, where the message does not say.
+    of_query
+        Whether queries break it, which then are examples.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Rule(NamedTuple):
     always: bool = False
     side: str = ""
     column: str = ""
+    of_query: bool = True
 
     @property
     def told(self) -> str:
@@ -169,15 +172,19 @@ DUPLICATE_PREFERENCE = Rule(
 NULL_INTERACTION = Rule(
     "null_interaction",
     "history= has null users or items; drop these rows",
+    of_query=False,
 )
 EMPTY_HISTORY = Rule(
     "empty_history",
     "history= has no rows, so that every item would be cold; give the interactions "
     "that the recommender learned from",
+    of_query=False,
 )
-NULL_ITEM = Rule("null_item", "items= has null ids; drop these rows")
+NULL_ITEM = Rule("null_item", "items= has null ids; drop these rows", of_query=False)
 DUPLICATE_ITEM = Rule(
-    "duplicate_item", "items= has more than one row per item; keep one of each"
+    "duplicate_item",
+    "items= has more than one row per item; keep one of each",
+    of_query=False,
 )
 UNKNOWN_ITEM = Rule(
     "unknown_item",
@@ -199,8 +206,13 @@ RELEVANT_WITHOUT_HISTORY = Rule(
 )
 NULL_FEATURE = Rule(
     "null_feature",
-    "the feature of a recommended (or relevant) item is null; fill it, e.g. with a "
-    "category of its own, or leave out such items",
+    "the feature of a recommended (or relevant) item is null in items=; fill it, "
+    "e.g. with a category of its own, or leave out such items",
+)
+ODD_VECTOR = Rule(
+    "odd_vector",
+    "the vector of a recommended item in items= has a number that is null, NaN or "
+    "infinite; mend it, or leave out such items",
 )
 
 

@@ -96,6 +96,7 @@ def surprisal(r: Recommendations, *, k: FiniteCutoff = 10) -> pl.Expr:
 
     Undefined: the history has fewer than two users.
     Source: the documentation of RePlay, which calls it so.
+    Equal to: RePlay ``Surprisal(k)``.
     Example: a history of 4 users, items that 1 and 2 of them know: surprisal@2 =
     (1 + 1/2) / 2.
     """
@@ -128,7 +129,8 @@ def mean_popularity(
     Undefined: the list is empty.
     Source: Yin, Cui, Li, Yao and Chen, VLDB 2012, section 5.1 (average recommendation
     popularity, which other tools call ARP).
-    Equal to: RecTools ``AvgRecPopularity(k, normalize)``.
+    Equal to: RecTools ``AvgRecPopularity(k, normalize)``, RecBole
+    ``AveragePopularity``.
     Example: items with 1 and 2 interactions: mean_popularity@2 = 1.5.
     """
     value = r.mean(r.interactions, k)
@@ -296,6 +298,7 @@ def category_diversity(
 
     Undefined: never; an empty list has 0.
     Source: the documentation of RePlay (categorical diversity).
+    Equal to: RePlay ``CategoricalDiversity(k)``.
     Example: items of the categories x, x and y: category_diversity@3 = 2/3.
     """
     counts = r.category_counts(feature, k)

@@ -40,7 +40,6 @@ CASES = [
     Case("unexpectedness", [1, 0, 2], 1 - 1 / 2, {"k": 2}),
     Case("unexpectedness", [1, None, 2], 1 - 2 / 10),
     Case("unexpectedness", [1, 1], 1 - 1 / 2, {"k": 2}, unretrieved=(2,)),
-    Case("unexpectedness", [None, None], None),
 ]
 
 WHERE = {"the best order is 1": ["compat"]}

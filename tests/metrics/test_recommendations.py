@@ -570,7 +570,7 @@ def test_relevant_items_outside_the_catalog_are_refused():
         (lambda s: {"items": pl.concat([s.items, s.items[:2]])}, "more than one row"),
         (
             lambda s: {"items": s.items.with_columns(category=pl.lit(None, pl.String))},
-            r"column 'category': the feature of a recommended \(or relevant\) item",
+            r"the feature of a recommended \(or relevant\) item is null in items=",
         ),
     ],
 )
@@ -580,6 +580,39 @@ def test_bad_rows_are_named(change, rule):
     given = shop.frames | change(shop)
     with pytest.raises(DataError, match=rule):
         pr.evaluate(run, ["novelty@3", "ild@6"], **given)
+
+
+@pytest.mark.parametrize("number", [None, float("nan"), float("inf")])
+def test_vectors_are_whole(number):
+    shop = Shop(7)
+    item, rows = shop.lists[1][0], [*shop.items["vector"].to_list()]
+    rows[shop.items["item"].to_list().index(item)][1] = number
+    items = shop.items.with_columns(
+        vector=pl.Series(rows, dtype=pl.Array(pl.Float64, 3))
+    )
+    given = {**shop.frames, "items": items}
+    with pytest.raises(DataError, match="null, NaN or infinite; mend it") as caught:
+        pr.evaluate(shop.run, "ild(vector)@3", **given)
+    assert caught.value.rule == "odd_vector"
+    assert pr.evaluate(shop.run, "ild(tags)@3", **given).item(0, 1) is not None
+
+
+def test_faults_of_frames_have_no_query_for_an_example():
+    shop = Shop(7)
+    twice = {**shop.frames, "items": pl.concat([shop.items, shop.items[:2]])}
+    with pytest.raises(DataError, match=r"keep one of each \(2 found\)$") as caught:
+        pr.evaluate(shop.run, "ild@3", **twice)
+    assert not caught.value.examples
+
+
+@pytest.mark.filterwarnings("error")
+def test_lists_without_labels_are_no_reason_for_a_warning():
+    shop = Shop(7)
+    for asked in ("novelty@3", ["gini@3", "ild@3"]):
+        pr.evaluate(shop.run, asked, **shop.frames)
+    unlabeled = shop.run.with_columns(label=pl.lit(None, pl.Int8))
+    with pytest.raises(pr.DataWarning, match="null in every row"):
+        pr.evaluate(unlabeled, ["novelty@3", "ndcg@3"], **shop.frames)
 
 
 @pytest.mark.parametrize("measure", ["coverage@3", "gini@3", "serendipity@3"])
@@ -599,6 +632,7 @@ def test_no_list_has_more_than_the_catalog(measure):
     ("measure", "given", "told"),
     [
         ("novelty@3", {}, "novelty: give the past interactions"),
+        (["coverage@3", "unseen@3"], {}, "^unseen: give the past interactions"),
         ("coverage@3", {}, "coverage: give the catalog"),
         ("ild@3", {}, "feature='category' is a column of items"),
     ],

@@ -105,6 +105,7 @@ def report(
     unit: str = "query",
 ) -> None:
     """Raise the error, or warn instead."""
+    examples = examples if rule.of_query else ()
     shown = ", ".join(map(repr, examples))
     counted = f"{count} found" if exact else f"at least {count} found"
     where = f", e.g. in {unit} {shown}" if shown else ""

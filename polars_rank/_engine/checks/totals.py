@@ -30,6 +30,7 @@ from polars_rank._engine.schema import name_of
 from polars_rank.core.rules import NO_COMMON_QUERY, Rule
 from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
+from polars_rank.measures.measure import reads_labels
 
 PASSES = pl.Series([True])
 NOTHING = pl.LazyFrame({"queries": [0]}, schema={"queries": pl.get_index_type()})
@@ -260,7 +261,10 @@ def plausible(request: Request, sums: pl.DataFrame) -> bool | None:
         if not sums["queries"].sum():
             return None
         known = sums["highest"].max() is not None
-        return known or not _has_no_label(bind_inputs(request))
+        unlabeled = reads_labels(request.measures) and _has_no_label(
+            bind_inputs(request)
+        )
+        return known or not unlabeled
     if sums["matched"].sum():
         return True
     inputs = bind_inputs(request)

@@ -57,6 +57,7 @@ from polars_rank.core.rules import (
     NULL_FEATURE,
     NULL_INTERACTION,
     NULL_ITEM,
+    ODD_VECTOR,
     RELEVANT_WITHOUT_HISTORY,
     UNKNOWN_ITEM,
     UNKNOWN_RELEVANT,
@@ -166,11 +167,8 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     asked = {f"m{i}": m for i, m in enumerate(request.measures) if is_of_lists(m)}
     if not asked:
         return plan
-    recorder = Recorder("all", integer_grades=False, scored=False, expected=False)
-    known = None if request.items is None else request.items.collect_schema()
-    ranking = RecordingRecommendations(
-        **vars(recorder.recording_ranking()), known=known
-    )
+    ranking = _recording(request)
+    recorder = ranking.recorder
     catalogs = [m for m in asked.values() if is_of_catalog(m)]
     grouped = bool(catalogs) and needs_groups(request.stats)
     values = {
@@ -197,6 +195,12 @@ def evaluate_lists(request: Request, inputs: Inputs, plan: Plan) -> Plan:
     kept = [n for n in plan.frame.collect_schema() if n not in LISTS]
     new = [name for name in found.rules if name not in plan.rules]
     return found._replace(frame=found.frame.select(*kept, *new))
+
+
+def _recording(request: Request) -> RecordingRecommendations:
+    recorder = Recorder("all", integer_grades=False, scored=False, expected=False)
+    known = None if request.items is None else request.items.collect_schema()
+    return RecordingRecommendations(**vars(recorder.recording_ranking()), known=known)
 
 
 def _value(
@@ -248,14 +252,30 @@ def _require_frames(
     request: Request, ranking: RecordingRecommendations, measures: Iterable[Measure]
 ) -> None:
     """Require the frames that the measures read."""
-    names = ", ".join(dict.fromkeys(m.metric for m in measures))
     of_history = {*WORDS, "seen", "user_count", "interaction_count", "past"}
     if request.history is None and ranking.words & of_history:
-        msg = f"{names}: give the past interactions, one row each, with history="
+        names = [m.metric for m in measures if _words(request, m) & of_history]
+        msg = (
+            f"{', '.join(dict.fromkeys(names))}: give the past interactions, one row "
+            "each, with history="
+        )
         raise ValueError(msg)
     if request.history is None and request.items is None and ranking.words:
-        msg = f"{names}: give the catalog, one row per item, with items="
+        names = [m.metric for m in measures if is_of_catalog(m) or _words(request, m)]
+        msg = (
+            f"{', '.join(dict.fromkeys(names))}: give the catalog, one row per item, "
+            "with items="
+        )
         raise ValueError(msg)
+
+
+def _words(request: Request, measure: Measure) -> set[str]:
+    """Return the words that a measure of lists reads."""
+    if is_of_catalog(measure):
+        return set()
+    ranking = _recording(request)
+    _value(request.convention, measure, ranking, grouped=False)
+    return ranking.words
 
 
 def _rows(
@@ -361,10 +381,14 @@ def _rules(
     if request.relevant_items:
         lacking = pl.col("doc").is_not_null() & ~listed
         rules.append((UNKNOWN_RELEVANT, (lacking & ~known).sum()))
-    for name in ranking.features:
-        null = known & pl.col(FEATURE + name).is_null()
+    for name, dtype in ranking.features.items():
+        feature = pl.col(FEATURE + name)
+        null = known & feature.is_null()
         rule = NULL_FEATURE._replace(column=name)
         rules.append((rule, (null if name in ranking.groups else null & listed).sum()))
+        if isinstance(dtype, pl.Array) and dtype.inner.is_numeric():
+            odd = ~feature.arr.sum().is_finite() | feature.arr.contains(None)
+            rules.append((ODD_VECTOR._replace(column=name), (listed & odd).sum()))
     return rules
 
 
