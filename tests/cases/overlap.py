@@ -42,4 +42,7 @@ CASES = [
     Case("unexpectedness", [1, 1], 1 - 1 / 2, {"k": 2}, unretrieved=(2,)),
 ]
 
-WHERE = {"the best order is 1": ["compat"]}
+WHERE = {
+    "the best order is 1": ["compat"],
+    "a list shorter than k costs": ["unexpectedness"],
+}
