@@ -164,7 +164,7 @@ def depth_of(measure: Measure) -> float:
 
 
 def recommended_items(
-    measure: Measure, assumed: Mapping[str, Any], *, grouped: bool = False
+    measure: Measure, assumed: dict[str, Any], *, grouped: bool = False
 ) -> RecommendedItems:
     """Return the aggregate of a measure of the catalog, for errors of grouped users.
 
