@@ -61,14 +61,25 @@ def page(tool: Tool) -> Iterator[str]:
 
 
 def beside(tool: Tool) -> Iterator[str]:
-    """Where its code is beside ours."""
-    for section in COMING.read_text(encoding="utf-8").split("\n## ")[1:]:
+    """Its code beside ours, on one list, from the guide that tests run."""
+    head, *sections = COMING.read_text(encoding="utf-8").split("\n## ")
+    data = re.findall(r"```\w+\n.*?```", head, flags=re.DOTALL)
+    for section in sections:
         heading, _, text = section.partition("\n")
         named = any(word in tool.name for word in re.split(r", | and ", heading))
-        if named and "```python" in text:
+        if named and "```" in text:
             anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
             link = f"../guide/coming-from.md#{anchor}"
-            yield f"[Its code beside this library's, on one list]({link})."
+            yield "## Its code beside this library's"
+            yield f"On one list, from [Coming from another tool]({link}):"
+            yield from data
+            yield _moved(text.strip())
+
+
+def _moved(text: str) -> str:
+    """Text of a guide with links that hold on a page of a tool."""
+    text = re.sub(r"\]\((?=[\w-]+\.md)", "](../guide/", text)
+    return text.replace("](#", "](../guide/coming-from.md#")
 
 
 def names(tool: Tool) -> Iterator[str]:
