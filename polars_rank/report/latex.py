@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_rank.core.parameters import is_whole
 from polars_rank.report.comparison import (
+    CORRECTIONS,
     MEANS,
     TESTS,
     letters_of,
@@ -273,7 +274,12 @@ def _caption(
     test = TESTS[settings["test"]]
     if settings["pairs"] == "independent":
         test = "Welch's t"
-    adjusted = "" if settings["correction"] == "none" else "adjusted "
+    correction = settings["correction"]
+    adjusted = (
+        ""
+        if correction == "none"
+        else f"{latex_text(CORRECTIONS[correction])}-adjusted "
+    )
     alpha = f"{1 - settings['level']:.4g}"
     return (
         f"{caption} Superscripts: significantly better than these systems "

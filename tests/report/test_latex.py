@@ -110,6 +110,15 @@ def test_seventeen_systems_are_one_table_of_seventeen_rows():
     assert len(text.splitlines()) == 27
 
 
+def test_the_caption_names_the_test_and_the_correction():
+    for correction, said in [
+        ("holm", "(paired t, Holm-adjusted $p < 0.05$)."),
+        ("none", "(paired t, $p < 0.05$)."),
+    ]:
+        caption = compared(correction=correction).to_latex().splitlines()[2]
+        assert caption.endswith(f"better than these systems {said}}}"), caption
+
+
 def test_what_the_author_decides():
     found = compared()
     text = found.to_latex(
