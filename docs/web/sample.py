@@ -62,6 +62,7 @@ WORDS = {  # about the frames of the example, by the vocabulary of a measure
     "catalog": SHOP_IN_WORDS,
     "totals": SHOP_IN_WORDS,
 }
+GIVEN = {"rnd": "(step=2)"}  # its own steps are longer than the lists
 PLACES = 10  # ranks that one relevant document takes in turn
 
 
@@ -102,9 +103,9 @@ def session(metric: Metric) -> str:
     if metric.vocabulary == "subtopics":
         return run_lines(SUBTOPICS, [call(metric.name, ', subtopic="subtopic"')])
     of_lists = metric.vocabulary in ("recommendations", "catalog", "totals")
-    texts = [metric.name]
+    texts = [metric.name + GIVEN.get(metric.name, "")]
     if metric.cutoff in metric.parameters and of_lists:
-        texts.append(f"{metric.name}@2")
+        texts.append(f"{texts[0]}@2")
     if of_lists:
         calls = [f'pr.evaluate(run, "{text}", **shop).item(0, 1)' for text in texts]
         return run_lines(SHOP, calls)
@@ -126,7 +127,7 @@ def run_lines(listed: str, calls: list[str]) -> str:
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = eval(line, dict(made))
-        text += f">>> {line}\n{found!r}\n"
+        text += f">>> {line}\n" + ("" if found is None else f"{found!r}\n")
     return f"```pycon\n{text}```"
 
 
