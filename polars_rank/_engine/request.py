@@ -408,7 +408,7 @@ def _without_labels(
     default = isinstance(label, str) and label == "label" and opened.qrels is None
     if not default or "label" in opened.run.collect_schema():
         return columns
-    if any(map(reads_labels, measures)):
+    if reads_labels(measures):
         return columns
     none = pl.lit(None, pl.UInt8).alias("label")
     return columns._replace(names={**columns.names, "label": none})

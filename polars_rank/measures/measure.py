@@ -149,11 +149,14 @@ def needs_relevant_items(measure: object) -> TypeGuard[Measure]:
     return is_of_lists(measure) and measure.definition.depends_on != "all"
 
 
-def reads_labels(measure: object) -> bool:
-    """Tell whether its value depends on labels."""
-    if not is_of_lists(measure) or needs_relevant_items(measure):
-        return True
-    return measure.definition.named("rel") is not None
+def reads_labels(measures: Iterable[object]) -> bool:
+    """Tell whether the value of one depends on labels."""
+    return not all(
+        is_of_lists(m)
+        and not needs_relevant_items(m)
+        and m.definition.named("rel") is None
+        for m in measures
+    )
 
 
 def depth_of(measure: Measure) -> float:

@@ -11,6 +11,7 @@ from test_recommendations import MEASURES, OF_ALL, Shop
 import polars_rank as pr
 from polars_rank.exceptions import DataError
 from polars_rank.parts import Part, evaluate_parts
+from polars_rank.parts.partial import PLAUSIBLE
 
 PARTS = 3
 
@@ -96,3 +97,12 @@ def test_damaged_counts_of_items_are_refused():
     one = errors.partial(shop.run.with_columns(label=0), **about(shop))
     with pytest.raises(DataError, match="has no column 'lists'"):
         errors.merge([one.drop("lists")])
+
+
+def test_lists_without_labels_are_plausible():
+    shop = Shop(7)
+    unlabeled = shop.run.with_columns(label=pl.lit(None, pl.Int8))
+    for asked, plausible in ((["coverage@3", "ild@3"], True), ("ndcg@3", False)):
+        evaluation = pr.Evaluation(asked, query="user", doc="item")
+        one = evaluation.partial(unlabeled, **about(shop))
+        assert {*one[PLAUSIBLE]} == {plausible}, asked

@@ -261,10 +261,9 @@ def plausible(request: Request, sums: pl.DataFrame) -> bool | None:
         if not sums["queries"].sum():
             return None
         known = sums["highest"].max() is not None
-        unlabeled = reads_labels(request.measures) and _has_no_label(
-            bind_inputs(request)
-        )
-        return known or not unlabeled
+        if known or not reads_labels(request.measures):
+            return True
+        return not _has_no_label(bind_inputs(request))
     if sums["matched"].sum():
         return True
     inputs = bind_inputs(request)

@@ -137,7 +137,7 @@ def assess_labels(
     if not found["queries"]:
         if needs_rows:
             warn(NO_ROWS)
-    elif not any(map(reads_labels, about.measures)):
+    elif not reads_labels(about.measures):
         return
     elif found["highest"] is None and unlabeled():
         warn(f"{label()} of the frame {IS_NULL}")

@@ -120,7 +120,7 @@ def _of_runs(
     files: Sequence[str], data: Systems, choices: Options, options: Options
 ) -> Comparison:
     """Compare runs themselves: of a catalog there are no values per query."""
-    judged = any(map(reads_labels, parse_measures(options["measures"])))
+    judged = reads_labels(parse_measures(options["measures"]))
     runs, given = runs_of(files, data, choices, judged=judged)
     if not isinstance(runs, dict) and given["qrels"] is None:
         raise UsageError("name two runs or more, each a FILE.")

@@ -85,7 +85,7 @@ def evaluate(
     target = None if per_query in (None, STDIN) else _target(per_query)
     measures = chosen.pop("measures")
     described = {name: chosen.pop(name) for name in BESIDE if name in chosen}
-    judged = any(map(reads_labels, parse_measures(measures)))
+    judged = reads_labels(parse_measures(measures))
     given = data.sort_out(files, chosen.get("rank"), judged=judged)
     given = replace(given, beside=described)
     if len(given.sources) > 1:

@@ -140,7 +140,7 @@ class Asked:
     def _of_runs(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
         data, choices = self.data, self.choices
         measures = self.measures or MEASURES
-        labeled = any(map(reads_labels, parse_measures(measures)))
+        labeled = reads_labels(parse_measures(measures))
         opened = {files[0]: first}
         given = data.sort_out(files, choices.get("rank"), opened, judged=labeled)
         given = replace(given, beside=self.about_items)
