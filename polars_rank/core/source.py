@@ -102,7 +102,7 @@ class Source:
         left, read = n_rows, self.read
         if predicate is not None and n_rows is None and self.narrow is not None:
             read = self.narrow(predicate) or read
-        for batch in read(asked):
+        for batch in _told(read(asked)):
             if left is not None:
                 batch = batch.head(left)
                 left -= batch.height
@@ -112,6 +112,19 @@ class Source:
             yield batch.select(asked) if asked else pl.DataFrame(height=len(batch))
             if left == 0 and not self.drain:
                 return
+
+
+def _told(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Pass on the batches; tell a panic of Polars as an error.
+
+    Else ``collect_batches`` of a plan around it would end without one, and without the
+    rest of the rows.
+    """
+    try:
+        yield from batches
+    except pl.exceptions.PanicException as error:
+        msg = f"Polars panicked, which is a fault of its own: {error}"
+        raise RuntimeError(msg) from error
 
 
 def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:
