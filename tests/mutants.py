@@ -1444,14 +1444,14 @@ MUTANTS = (
     ),
     Mutant(
         "interactions above an item are those of equal items",
-        "_engine/stages/items.py",
+        "_engine/stages/recommendation/items.py",
         'first = pl.col("interactions_above").min().over("interactions")',
         'first = pl.col("interactions_above").max().over("interactions")',
         "recommendations",
     ),
     Mutant(
         "an interaction is a user",
-        "_engine/stages/items.py",
+        "_engine/stages/recommendation/items.py",
         'pl.col("new").sum()',
         "pl.len()",
         "recommendations:any_width",
@@ -1500,7 +1500,7 @@ MUTANTS = (
     ),
     Mutant(
         "vectors of the past are not of length 1",
-        "_engine/stages/items.py",
+        "_engine/stages/recommendation/items.py",
         "ratio(part, length * FINEST)",
         "ratio(part, 0.0 * length + FINEST)",
         "recommendations:lists_equal",
@@ -1521,7 +1521,7 @@ MUTANTS = (
     ),
     Mutant(
         "relevant items count only where the list has them",
-        "_engine/stages/recommendation_lists.py",
+        "_engine/stages/recommendation/rows_of_lists.py",
         'both = pl.concat([rows, lacking], how="diagonal")',
         "both = rows",
         "recommendations:totals",

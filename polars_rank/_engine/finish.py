@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
 from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
-from polars_rank._engine.stages.recommendation_lists import list_totals
+from polars_rank._engine.stages.recommendation.evaluate_lists import list_totals
 from polars_rank._engine.stages.sum import Counted
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.aggregate import (
@@ -136,9 +136,22 @@ class Aggregation(NamedTuple):
     stats: tuple[Stat, ...] = ("mean",)
 
     @property
-    def counts_values(self) -> bool:
-        """Whether a state counts how often each value occurs: it grows with them."""
-        return any(map(needs_counts, self.stats))
+    def grows(self) -> bool:
+        """Whether a state counts how often values, or items, occur."""
+        of_items = (isinstance(own, RecommendedItems) for own in self.aggregates)
+        return any(of_items) or any(map(needs_counts, self.stats))
+
+    @property
+    def alike(self) -> dict[int, int]:
+        """The measures whose state is that of an earlier one, and which that is."""
+        found: dict[int, int] = {}
+        for i, own in enumerate(self.aggregates):
+            if isinstance(own, RecommendedItems):
+                first = next(
+                    j for j, a in enumerate(self.aggregates) if own.counts_as(a)
+                )
+                found |= {i: first} if first < i else {}
+        return found
 
     @classmethod
     def of(
@@ -230,11 +243,10 @@ class Aggregation(NamedTuple):
         rules, broken = tuple(plan.rules), _may_be_broken(plan)
         sums = _states(self, weight, tuple(keys), rules, broken, skips) + more
         by = segments[: len(self.by)]
-        if not by:
-            return plan._replace(frame=plan.frame.select(sums))
-        frame = plan.frame.group_by(by).agg(sums)
-        own = (pl.col(name).alias(f"by{i}") for i, name in enumerate(by))
-        return plan._replace(frame=frame.select(*own, pl.exclude(by)))
+        frame = plan.frame.group_by(by).agg(sums) if by else plan.frame.select(sums)
+        own = [pl.col(name).alias(f"by{i}") for i, name in enumerate(by)]
+        same = copied_states(self, frame.collect_schema()) if self.alike else []
+        return plan._replace(frame=frame.select(*own, pl.exclude(by), *same))
 
     def require_sound(self, sums: Counted[Frame]) -> Frame:
         """Pass the sums unless a rule is broken."""
@@ -286,6 +298,7 @@ def _states(
         *(
             value.alias(f"m{i}_{part}")
             for i, aggregate in enumerate(aggregation.aggregates)
+            if i not in aggregation.alike
             for part, value in aggregate.state(
                 _kept(pl.col(f"m{i}"), kept), weights
             ).items()
@@ -293,6 +306,16 @@ def _states(
         *(pl.col(column).sum() for column in rules),
         *([pl.struct(named).alias("example")] if rules else []),
     )
+
+
+def copied_states(aggregation: Aggregation, columns: Iterable[str]) -> list[pl.Expr]:
+    """Return the states of measures that are those of earlier ones."""
+    return [
+        pl.col(name).alias(f"m{i}_{name.removeprefix(f'm{first}_')}")
+        for i, first in aggregation.alike.items()
+        for name in columns
+        if name.startswith(f"m{first}_")
+    ]
 
 
 def _may_be_broken(plan: Counted[Frame]) -> bool:

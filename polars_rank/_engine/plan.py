@@ -44,7 +44,7 @@ from polars_rank._engine.stages.diversity import sum_subtopics
 from polars_rank._engine.stages.join import sum_judged
 from polars_rank._engine.stages.queries import listed_queries, select_queries
 from polars_rank._engine.stages.rank import pack, unpack
-from polars_rank._engine.stages.recommendation_lists import evaluate_lists
+from polars_rank._engine.stages.recommendation.evaluate_lists import evaluate_lists
 from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.sum import Counted, Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures
@@ -295,7 +295,7 @@ def _means(request: Request, inputs: Inputs, plan: Counted[Frame]) -> Frame:
         return aggregation.sum(rows, inputs.run.keys, inputs.segments, *more)
 
     values, bounded = plan.frame, request.resources is not None
-    if aggregation.counts_values and bounded and isinstance(values, pl.LazyFrame):
+    if aggregation.grows and bounded and isinstance(values, pl.LazyFrame):
         sums = folded(aggregation, values, sum_of)
     else:
         sums = sum_of(values)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 import polars as pl
 
 from polars_rank.core.aggregate import State
-from polars_rank.core.distribution import counted
 
 ITEMS, ITEMS_BY_LENGTH = "items", "items_by_length"  # columns of a state
 LISTS = "lists"  # the same: how many lists each group of users has
@@ -66,12 +66,14 @@ class RecommendedItems:
     The value of a user is a struct: ``listed`` are the items of the list or, if the
     formula reads ``shares``, structs of the ``item`` and the ``length`` of the list;
     ``item_count`` is the size of the catalog. With ``grouped`` users, for the standard
-    error, an item is a struct with the ``group`` of its user.
+    error, an item is a struct with the ``group`` of its user. The first ``depth`` items
+    of a list count.
     """
 
     formula: Callable[..., pl.Expr]
     arguments: tuple[tuple[str, Any], ...] = ()
     grouped: bool = False
+    depth: float = inf
 
     @property
     def reads(self) -> set[str]:
@@ -88,6 +90,13 @@ class RecommendedItems:
     def counts(self) -> str:
         """The column of the state that counts items: one type under one name."""
         return ITEMS_BY_LENGTH if self.by_length else ITEMS
+
+    def counts_as(self, other: object) -> bool:
+        """Tell whether the state of another measure is the same."""
+        return isinstance(other, RecommendedItems) and (
+            (self.counts, self.grouped, self.depth)
+            == (other.counts, other.grouped, other.depth)
+        )
 
     def value(self, items: pl.Expr) -> pl.Expr:
         """Return the value of a user from the items of the list."""
@@ -122,7 +131,7 @@ class RecommendedItems:
     def merge(self, name: str, column: pl.Expr) -> pl.Expr:
         """Add up the counts; the catalog is the same in all parts."""
         if name in (self.counts, LISTS):
-            return counted(column.explode().drop_nulls()).implode()
+            return _added(column.explode().drop_nulls()).implode()
         return column.max() if name == "catalog" else column.sum()
 
     def finish(self, state: Mapping[str, pl.Expr]) -> pl.Expr:
@@ -187,6 +196,17 @@ def _occurrences(values: pl.Expr, *, plain: bool) -> pl.Expr:
         return values.value_counts(name="times").sort().implode()
     runs = values.sort().rle().struct
     return pl.struct(value=runs.field("value"), times=runs.field("len")).implode()
+
+
+def _added(rows: pl.Expr) -> pl.Expr:
+    """Put equal values together: each once, sorted, with the sum of its ``times``."""
+    value, times = rows.struct.field("value"), rows.struct.field("times")
+    # Both by the value: to sort the structs takes ten times as long.
+    value, times = value.sort(), times.sort_by(value)
+    last = (value != value.shift(-1)).fill_null(value=True)
+    upto = times.cum_sum().filter(last)
+    added = upto - upto.shift(1, fill_value=0)
+    return pl.struct(value=value.filter(last), times=added)
 
 
 def _of_items(items: pl.Expr, item: pl.Expr, times: pl.Expr) -> pl.Expr:

@@ -175,7 +175,8 @@ def recommended_items(
     """
     metric = measure.definition
     given = metric.defaults | assumed | measure.arguments
-    return RecommendedItems(metric.function, tuple(given.items()), grouped)
+    arguments, depth = tuple(given.items()), depth_of(measure)
+    return RecommendedItems(metric.function, arguments, grouped, depth)
 
 
 class Custom(NamedTuple):

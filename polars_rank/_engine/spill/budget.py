@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -248,19 +249,34 @@ def _size(frame: pl.LazyFrame) -> Size:
         ).cast(pl.UInt64)
         counts.append(length.sum().alias(f"all{i}"))
         counts.append(length.filter(length > INLINE).sum().alias(f"long{i}"))
+    lists = {n: _element(t.inner) for n, t in schema.items() if isinstance(t, pl.List)}
+    counts += [
+        (pl.col(name).list.len().cast(pl.UInt64).sum() * width).alias(f"list{name}")
+        for name, width in lists.items()
+    ]
     (found,) = frame.select(counts).collect(engine="streaming").to_dicts()
     rows = found.pop("rows")
-    fixed = rows * sum(map(_width, schema.dtypes()))
+    fixed = rows * sum(_width(t) for name, t in schema.items() if name not in lists)
+    fixed += sum(found.pop(f"list{name}") + rows * OFFSET for name in lists)
     memory = sum(n for name, n in found.items() if name.startswith("long"))
     disk = sum(n for name, n in found.items() if name.startswith("all"))
     views = rows * len(texts) * (VIEW - PREFIX)
     return Size(rows, memory + fixed, disk + fixed - views)
 
 
+# Bytes of a list, and of an element's levels in a Parquet file that is being written.
+OFFSET, LEVELS = 8, 8
 INLINE, VIEW, PREFIX = 12, 16, 4  # text up to 12 bytes lives in its view of 16
 
 
-def _width(dtype: pl.DataType) -> int:
+def _element(inner: Any) -> int:
+    """Bytes of an element of a list; a guess for what is nested in it."""
+    fields = inner.fields if isinstance(inner, pl.Struct) else [pl.Field("", inner)]
+    widths: list[int] = [LEVELS + _width(field.dtype) for field in fields]
+    return sum(widths)
+
+
+def _width(dtype: Any) -> int:
     """Bytes of one value; a guess for what is nested."""
     if dtype in (pl.String, pl.Binary):
         return VIEW

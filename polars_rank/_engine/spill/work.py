@@ -57,6 +57,9 @@ Evaluate: TypeAlias = Callable[[Sequence[pl.LazyFrame]], pl.LazyFrame]
 Heard: TypeAlias = Callable[[Sequence[pl.LazyFrame]], list[pl.LazyFrame]]
 Counted: TypeAlias = Callable[[int], Heard | None]  # given the rows of a bucket
 DEEPEST = 4
+ROWS_PER_GROUP = (
+    16_384  # of a copy, whose rows may be lists; a group is held as a whole
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,16 +106,23 @@ def _reread(spill: Spill) -> Iterator[pl.DataFrame]:
         return
     with private_folder(spill.folder) as folder:
         parts = [
-            part if is_rereadable(part) else _spooled(part, folder / f"part{i}.parquet")
+            part if is_rereadable(part) else spooled(part, folder / f"part{i}.parquet")
             for i, part in enumerate(spill.parts)
         ]
         plan = spill.evaluate(parts)
         yield from _results(replace(spill, parts=parts, plan=plan, resume=False))
 
 
-def _spooled(part: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+def spooled(part: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+    """Copy the rows to a file; return what reads it."""
     with full_disk_named(path):
-        part.sink_parquet(path, compression="lz4", statistics=False, engine="streaming")
+        part.sink_parquet(
+            path,
+            compression="lz4",
+            statistics=False,
+            row_group_size=ROWS_PER_GROUP,
+            engine="streaming",
+        )
     return pl.scan_parquet(path, glob=False, hive_partitioning=False, cache=False)
 
 

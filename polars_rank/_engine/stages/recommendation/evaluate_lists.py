@@ -28,7 +28,7 @@ from polars_rank._engine.stages.recommendation.recording import (
     RecordingRecommendations,
     recording_of,
 )
-from polars_rank._engine.stages.recommendation.rows import (
+from polars_rank._engine.stages.recommendation.rows_of_lists import (
     Known,
     known_of,
     rows_of_lists,
