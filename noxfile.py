@@ -101,10 +101,22 @@ def engines(session: nox.Session) -> None:
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """Look at the page in Chromium, which is not installed here: else it is skipped."""
+    """Look at the page in Chromium, and at its script with TypeScript.
+
+    Neither Chromium nor node is installed here: what is not there is skipped.
+    """
     install(session, "cli,stats,page", "pytest", "pytest-timeout", "pytest-xdist")
     session.install("-q", "playwright", "axe-playwright-python", env=QUICK_INSTALL)
-    pytest(session, "-m", "slow", "-rs", "-n", "2", "tests/report/test_page_browser.py")
+    if shutil.which("npm"):  # 1: it is not to be had on this machine
+        session.run_install(
+            *("npm", "install", "--silent", "--global", "typescript@5"),
+            *("--fetch-retries", "0"),
+            *("--prefix", session.virtualenv.location),
+            external=True,
+            success_codes=[0, 1],
+        )
+    files = ("tests/report/test_page_browser.py", "tests/report/test_page_types.py")
+    pytest(session, "-m", "slow", "-rs", "-n", "2", *files)
 
 
 @nox.session
