@@ -29,16 +29,7 @@ def weighted_queries(
         for name in (before, weight)
     )
     for name, value, side in ((before, old, "v00"), (weight, new, "v11")):
-        wrong = queries.filter(
-            pl.col(side).is_not_null()
-            & ~((value >= 0) & value.is_finite()).fill_null(value=False)
-        )
-        if len(wrong):
-            msg = (
-                f"weights must be 0 or more: {name!r} is not in {len(wrong)} queries, "
-                "or missing; drop these queries, or give them a weight"
-            )
-            raise DataError(msg, rule="invalid_weight", count=len(wrong))
+        require_weights(queries.filter(pl.col(side).is_not_null()), name, value)
     has_old, has_new = (pl.col(side).is_not_null() for side in ("v00", "v11"))
     found = queries.with_columns(
         w00=pl.when(has_old).then(old).otherwise(0.0),
@@ -60,6 +51,17 @@ def weighted_queries(
         for side in w
     )
     return found.with_columns(**_parts(found, parts)), paired
+
+
+def require_weights(queries: pl.DataFrame, name: str | None, value: pl.Expr) -> None:
+    """Refuse weights that are missing, negative or infinite; a row is a query."""
+    right = ((value >= 0) & value.is_finite()).fill_null(value=False)
+    if count := len(queries.filter(~right)):
+        msg = (
+            f"weights must be 0 or more: {name!r} is not in {count} queries, "
+            "or missing; drop these queries, or give them a weight"
+        )
+        raise DataError(msg, rule="invalid_weight", count=count)
 
 
 def effects(

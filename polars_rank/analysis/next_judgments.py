@@ -16,11 +16,13 @@ from polars_rank.analysis.label_effects import (
     Pool,
     effects_of_labels,
 )
+from polars_rank.analysis.mixture import require_weights
 from polars_rank.analysis.sides import (
     Names,
     documents_of_run,
     listed,
     require_about,
+    reread,
     with_labels,
 )
 from polars_rank.conventions.choices import SHORTCUTS
@@ -28,7 +30,7 @@ from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core.parameters import is_number, is_whole
 from polars_rank.exceptions import DataError
-from polars_rank.io.frames import FrameLike
+from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
 from polars_rank.uncertainty.bounds.several_runs import Runs, stacked, system_asked
 
@@ -46,6 +48,7 @@ def to_judge(
     query: str | Sequence[str] = "query_id",
     doc: str = "doc_id",
     system: str | None = None,
+    segments: FrameLike | None = None,
     weight: str | None = None,
     convention: ConventionLike = DEFAULT,
     **options: Unpack[RankingChoices],
@@ -70,8 +73,11 @@ def to_judge(
         Columns of runs and judgments, as in :func:`evaluate`.
     system
         Column that tells several runs apart, in a single frame.
+    segments
+        Attributes of queries, one row per query, for ``weight``.
     weight
-        Column of the runs with the weight of each query.
+        Column of the runs, of ``segments`` or of the judgments with the weight of each
+        query.
     convention, **options
         As in :func:`evaluate`, but for ``missing`` and ``no_relevant``: undefined
         values count as 0.
@@ -131,13 +137,22 @@ def to_judge(
         raise ValueError(msg)
     frame, column = stacked(runs, system)
     names = Names.of(query, doc, [weight], TAKEN, system=column)
-    require_about(names, [], frame)
+    frame, segments, qrels = (
+        reread(given, name)
+        for given, name in (
+            (frame, "the run"),
+            (segments, "segments"),
+            (qrels, "the judgments"),
+        )
+    )
+    require_about(names, [], frame, segments, qrels)
     given: dict[str, Any] = {**options}
     changed = {name: given.pop(name) for name in SHORTCUTS if name in given}
     convention = convention_of(convention, **changed)
     given |= {
         "convention": convention,
         "label": pl.lit(1).alias("label of all documents"),
+        "segments": _with_weights(names, frame, segments, qrels),
     }
     lists = documents_of_run(
         "to_judge", frame, "hits", None, names, given, system=column
@@ -152,6 +167,8 @@ def to_judge(
     known = labels.filter(pl.col("label").is_not_null())
     with system_asked(frame, system):
         rows, judged = pl.collect_all([lists, known], engine="streaming")
+    if weight is not None:
+        _require_weights(rows, names, weight)
     grade = _grade(judged, max_grade)
     pool = Pool(rows, judged, names, asked, convention, grade, weight)
     found = _at_stake(pool)
@@ -180,6 +197,32 @@ def _one(measure: MeasureLike) -> Measure:
         msg = f"to_judge looks at one registered measure, not at {named}"
         raise ValueError(msg)
     return found[0]
+
+
+def _with_weights(
+    names: Names, frame: Any, segments: FrameLike | None, qrels: FrameLike
+) -> FrameLike | None:
+    """Return the attributes of queries; those of the judgments where the weight is."""
+    known = (given for given in (frame, segments) if given is not None)
+    for given in known:
+        columns = as_polars(given, name="the frame").lazy().collect_schema()
+        if all(name in columns for name in names.about):
+            return segments
+    judged = as_polars(qrels, name="the judgments", kind="qrels").lazy()
+    return judged.select(*names.query, *names.about).unique()
+
+
+def _require_weights(rows: pl.DataFrame, names: Names, weight: str) -> None:
+    """Refuse weights that make no mean."""
+    value = pl.col(weight)
+    queries = rows.group_by(names.query).agg(value.drop_nulls().first())
+    require_weights(queries, weight, value)
+    if not queries[weight].sum():
+        msg = (
+            "no query has a weight above 0, so there is no mean; give queries a "
+            "weight, or leave out the weights"
+        )
+        raise DataError(msg, rule="invalid_weight")
 
 
 def _depth(measure: Measure, convention: Convention) -> int | None:

@@ -142,6 +142,41 @@ def test_stakes_are_those_of_loops(runs, measure, seed):
     assert few.equals(found.head(2))
 
 
+def test_weights_are_those_of_runs_of_queries_or_of_judgments():
+    """Frame by frame the same; a query that has none is refused."""
+    lists, labels, traffic = drawn(2, 2)
+    names = ["query_id", "doc_id", "rank"]
+    runs = {
+        name: pl.DataFrame(
+            [(q, d, r) for q, docs in run.items() for r, d in enumerate(docs, 1)],
+            names,
+            orient="row",
+        )
+        for name, run in lists.items()
+    }
+    rows = [(q, d, g) for q, docs in labels.items() for d, g in docs.items()]
+    qrels = pl.DataFrame(rows, [*names[:2], "label"], orient="row")
+    weights = pl.DataFrame({"query_id": [*traffic], "w": [*traffic.values()]})
+    runs = {n: run.filter(pl.col("query_id").is_in(labels)) for n, run in runs.items()}
+    asked = {"measure": "ndcg@3", "rank": "rank", "weight": "w"}
+
+    def joined(frame):
+        return frame.join(weights, on="query_id", maintain_order="left")
+
+    own = {name: joined(run) for name, run in runs.items()}
+    wanted = analysis.to_judge(own, qrels=qrels, **asked)
+    found = analysis.to_judge(runs, qrels=qrels, segments=weights.lazy(), **asked)
+    assert_frame_equal(found, wanted)
+    assert_frame_equal(analysis.to_judge(runs, qrels=joined(qrels), **asked), wanted)
+    for wrong in (None, -1.0, float("nan"), float("inf")):
+        odd = weights.with_columns(w=pl.lit(wrong, pl.Float64))
+        with pytest.raises(pr.DataError, match="weights must be 0 or more: 'w'"):
+            analysis.to_judge(runs, qrels=qrels, segments=odd, **asked)
+    nothing = weights.with_columns(w=0.0)
+    with pytest.raises(pr.DataError, match="no query has a weight above 0"):
+        analysis.to_judge(runs, qrels=qrels, segments=nothing, **asked)
+
+
 @pytest.mark.parametrize("measure", ["dcg@4", "precision@5"])
 @pytest.mark.parametrize("seed", range(8))
 def test_whether_an_order_can_be_reversed_is_exact_for_sums(measure, seed):

@@ -485,6 +485,14 @@ def test_command_with_judgments_and_weights_that_changed(tmp_path, capsys):
     )
     assert found == pytest.approx(wanted, abs=1e-7)
     assert "The comparison of all measures" not in html
+    runs = {name: made[name] for name in ("before", "after")}
+    asked = {"qrels": made["qrels"], "segments": made["traffic"], "weight": "now"}
+    wanted = analysis.to_judge(runs, "ndcg@5", **asked)
+    assert json.loads(Tags(html).own)["judge"] == wanted.write_csv()
+    assert (
+        wanted["stake"].to_list()
+        != analysis.to_judge(runs, "ndcg@5", qrels=made["qrels"])["stake"].to_list()
+    )
     capsys.readouterr()
 
 

@@ -157,11 +157,12 @@ def labeled(
 def judged_next(
     runs: dict[str, pl.LazyFrame], measure: str, data: Input, asked: Options
 ) -> pl.DataFrame | None:
-    """The documents to judge next; None if all are judged, or none apart from a run."""
+    """The documents to judge next; None if all are judged, or a query has no weight."""
     if asked["qrels"] is None:
         return None
     names = [
         *("query", "doc", "score", "rank", "descending", "label", "convention"),
+        *("segments", "weight"),
         *SHORTCUTS,
     ]
     given = {name: asked[name] for name in names if name in asked}
@@ -169,7 +170,8 @@ def judged_next(
         qrels = data.renamed(asked["qrels"])
         return analysis.to_judge(runs, measure, qrels=qrels, **given)
     except DataError as error:
-        if error.rule != "nothing_to_judge":
+        # Judgments that hold the weights have none of queries without judgments.
+        if error.rule not in ("nothing_to_judge", "invalid_weight"):
             raise
         return None
 
