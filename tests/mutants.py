@@ -1389,8 +1389,8 @@ MUTANTS = (
     Mutant(
         "several rows of a query are queries",
         "analysis",
-        "if rows == different:",
-        "if rows >= different:",
+        """if row["rows"] > row["different"]:""",
+        """if row["rows"] < row["different"]:""",
         "slices",
     ),
     Mutant(

@@ -1,7 +1,7 @@
 """Why a value moved: documents, queries and segments, and what each adds.
 
 ``contributions`` imports evaluation alone; the others import ``comparison``, whose
-intervals they have, and ``contributions``.
+intervals they have, and ``contributions``. The room ``slicing`` imports none of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ if _TYPE_CHECKING:
     from polars_rank.analysis.next_judgments import to_judge
     from polars_rank.analysis.results import Changes, Reasons, SeveralReasons
     from polars_rank.analysis.run_changes import changes
-    from polars_rank.analysis.slice_search import slices
+    from polars_rank.analysis.slicing.slice_search import (
+        merge_slices,
+        slices,
+        slices_state,
+    )
 
 __all__ = [
     "Changes",
@@ -24,8 +28,10 @@ __all__ = [
     "SeveralReasons",
     "changes",
     "contributions",
+    "merge_slices",
     "reasons",
     "slices",
+    "slices_state",
     "to_judge",
 ]
 
@@ -35,8 +41,10 @@ _LATER = {
     "SeveralReasons": "results",
     "changes": "run_changes",
     "contributions": "contribution_rows",
+    "merge_slices": "slicing.slice_search",
     "reasons": "difference_reasons",
-    "slices": "slice_search",
+    "slices": "slicing.slice_search",
+    "slices_state": "slicing.slice_search",
     "to_judge": "next_judgments",
 }
 

@@ -51,7 +51,6 @@ ABOUT = {  # where that is not how the docstring begins
 USAGE = {  # where it is not FILE...
     "gate": "BASE FILE...",
     "power": "[FILE]",
-    "slices": "FILE",
     "match-report": "RUN QRELS",
     "coverage": "RUN QRELS",
     "split-check": "TRAIN TEST",

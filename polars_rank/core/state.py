@@ -32,15 +32,16 @@ MANY = 1000  # rows: of fewer, a dict finds distinct texts in a third of the tim
 PLACE = "polars_rank.place"  # of its state, in a row: the name of no column of a user
 WRITTEN = re.compile(r"(p\d+( p\d+)*)?")  # a letter: else a CSV file has numbers
 CODED = cs.categorical() | cs.enum()
-Kind: TypeAlias = Literal["partial", "moments", "behavior", "sampled"]
+Kind: TypeAlias = Literal["partial", "moments", "behavior", "sampled", "slices"]
 Type: TypeAlias = Literal["number", "text", "hash", "any"]  # any number, UInt64
 MADE: Mapping[Kind, str] = {
     "partial": "partial; partials are made by partial and add of an Evaluation",
     "moments": "moments; make them with pr.comparison.moments(values)",
     "behavior": "state of behavior; make one with behavior_state(log)",
     "sampled": "state of sampled ranks; make one with sampled_state(log, n_items=...)",
+    "slices": "state of slices; make one with slices_state(values, features)",
 }
-BY_ROWS = ("behavior", "sampled")  # lazy, a row per segment: none of an empty log
+BY_ROWS = ("behavior", "sampled", "slices")  # a row per segment: none of an empty log
 
 
 class State(NamedTuple):

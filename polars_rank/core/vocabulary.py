@@ -302,6 +302,7 @@ PARAMETERS: dict[str, Word] = kinds(
         "gamma": "Probability of going on unsatisfied; of gmnz, the exponent of the "
         "number of runs.",
         "grid": "Values of parameters to try.",
+        "edges": "Where numbers are cut, by feature.",
         "how": "Formula of the scale; how interactions are split.",
         "keep_clusters": "Whether to keep the sums of each cluster, so that a user "
         "who comes back is still one user.",

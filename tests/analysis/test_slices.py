@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
+from plain_ranks import plain_hash
 from polars.testing import assert_frame_equal
 from scipy import stats
 
@@ -53,9 +56,11 @@ def split(rows, chosen):
 
 
 def searched(frame, most, honest):
-    rows = frame.sort("query_id").to_dicts()
-    halves = [rows[1::2], rows[::2]] if honest else [rows, rows]
-    search, check = halves
+    rows = frame.to_dicts()
+    halves = [], []
+    for row in rows:
+        halves[plain_hash(str(row["query_id"])) % 2].append(row)
+    search, check = halves if honest else (rows, rows)
     found = []
     for size in range(1, most + 1):
         for names in combinations(FEATURES, size):
@@ -106,7 +111,7 @@ def test_the_search_is_that_of_loops(honest):
 
 
 def test_what_was_planted_is_found():
-    found = analysis.slices(drawn(4, n=2000, effect=0.2), FEATURES, max_features=3)
+    found = analysis.slices(drawn(5, n=2000, effect=0.2), FEATURES, max_features=3)
     worst = found.filter(pl.col("significant")).sort("gap").row(0, named=True)
     assert worst["slice"] == "country=DE, device=phone"
     assert worst["upper"] < -0.1
@@ -146,6 +151,104 @@ def test_rows_in_any_order_and_lazy_frames_give_the_same(tmp_path):
     assert analysis.slices(frame.with_columns(difference=0.0), FEATURES).is_empty()
 
 
+# -- parts
+
+
+def parts_of(frame, numbers, **options):
+    """States of the rows that these numbers, one for each row, put together."""
+    own = frame.with_columns(day=pl.Series(numbers)).partition_by("day")
+    return [analysis.slices_state(day.drop("day"), FEATURES, **options) for day in own]
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_parts_add_up_to_the_bits_of_all_rows(honest, tmp_path):
+    frame = drawn(6, n=900, effect=0.2)
+    draw = np.random.default_rng(8)
+    edges = {"words": [1.5]}
+    wanted = analysis.slices(frame, FEATURES, honest=honest, edges=edges)
+    assert wanted["slice"].str.contains("words=(-inf, 1.5]", literal=True).any()
+    for _ in range(3):
+        shuffled = frame.sample(fraction=1, shuffle=True, seed=draw.integers(99))
+        states = parts_of(shuffled, draw.integers(0, 7, 900), edges=edges)
+        again = [states[i] for i in draw.permutation(len(states))]
+        found = analysis.merge_slices(again, honest=honest)
+        assert_frame_equal(found, wanted, check_exact=True)
+    for i, state in enumerate(states):
+        state.write_parquet(tmp_path / f"{i}.parquet")
+    found = analysis.merge_slices(tmp_path / "*.parquet", honest=honest)
+    assert_frame_equal(found, wanted, check_exact=True)
+    assert_frame_equal(analysis.slices(shuffled.lazy(), FEATURES, honest=honest),
+                       analysis.slices(frame, FEATURES, honest=honest),
+                       check_exact=True)  # fmt: skip
+
+
+def test_sums_are_rounded_once():
+    frame = drawn(7, n=500).with_columns(pl.col("difference") * 1e3)
+    found = analysis.slices(frame, "device", honest=False, min_queries=2, level=1e-9)
+    for row in found.to_dicts():
+        values = frame.filter(device=row["slice"].removeprefix("device="))
+        assert row["mean"] == math.fsum(values["difference"]) / len(values)
+    assert len(found) == 2
+
+
+def test_a_query_is_in_one_half_on_all_days():
+    frame = drawn(8, n=300)
+    days = [frame, frame.with_columns(pl.col("difference") + 0.1)]
+    states = [analysis.slices_state(day.with_columns(q=pl.col("query_id")), "q",
+                                    edges={"q": [*range(299)]})
+              for day in days]  # fmt: skip
+    halves = pl.concat(states).group_by("q").agg(pl.col("half").unique())
+    assert halves["half"].list.len().to_list() == [1] * 300
+    found = analysis.merge_slices(parts_of(pl.concat(days), [0] * 300 + [1] * 300))
+    assert found.is_empty() or found["queries"].max() <= 600
+
+
+def test_parts_that_do_not_add_up_are_refused():
+    frame = drawn(9)
+    first, second = frame.head(400), frame.tail(200)
+    one, two = (analysis.slices_state(day, FEATURES) for day in (first, second))
+    same = analysis.slices_state(first, FEATURES, part="tuesday")
+    analysis.merge_slices([one, two, same])
+    with pytest.raises(DataError, match="state 1 and state 3: the same part twice"):
+        analysis.merge_slices([one, two, one.reverse()])
+    other = analysis.slices_state(second, FEATURES, edges={"words": [2]})
+    with pytest.raises(DataError, match=r"words edges is \[2.0\] there and"):
+        analysis.merge_slices([one, other])
+    with pytest.raises(DataError, match="other columns: words"):
+        analysis.merge_slices([one, analysis.slices_state(second, FEATURES[:2])])
+    with pytest.raises(DataError, match="no state of slices, but a frame of query_id"):
+        analysis.merge_slices([frame])
+    with pytest.raises(ValueError, match="nothing to merge"):
+        analysis.merge_slices([])
+    with pytest.raises(ValueError, match="a state has a column 'half'"):
+        analysis.slices_state(frame.rename({"words": "half"}), ["country", "half"])
+    nothing = analysis.slices_state(frame.clear(), FEATURES)
+    assert analysis.merge_slices([nothing]).is_empty()
+    assert_frame_equal(
+        analysis.merge_slices([one, nothing, two]), analysis.merge_slices([one, two])
+    )
+    assert json.loads(one["definition"][0])["features"]["words"]["type"] == "integer"
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong", "told"),
+    [
+        ("n", 0, "a number of queries is below 1"),
+        ("x_plain", 100.0, "a sum is none that its queries can have"),
+        ("xx_0", -5, "a sum is none that its queries can have"),
+        ("x_2", None, "a value is null"),
+        ("half", "third", "the half is none of search and check"),
+    ],
+)
+def test_damaged_states_are_refused(column, wrong, told):
+    state = analysis.slices_state(drawn(1), FEATURES)
+    dtype = state.schema[column]
+    first = pl.int_range(pl.len()) == 3
+    bad = pl.when(first).then(pl.lit(wrong, dtype)).otherwise(column).alias(column)
+    with pytest.raises(DataError, match=f"the state: in the sums .* {told}"):
+        analysis.merge_slices(state.with_columns(bad))
+
+
 @pytest.mark.slow
 def test_how_often_nothing_is_called_a_slice():
     """Seeds 0 to 399: with halves at most 5 % err; a search that tests itself does."""
@@ -168,6 +271,9 @@ def test_how_often_nothing_is_called_a_slice():
         ({"max_features": 4}, ValueError, "max_features must be a whole number"),
         ({"min_queries": 1}, ValueError, "min_queries must be a whole number"),
         ({"bins": 1}, ValueError, "bins must be"),
+        ({"edges": {"words": []}}, ValueError, "edges of 'words' must be one or more"),
+        ({"edges": {"words": ["2"]}}, ValueError, "must be one or more numbers"),
+        ({"edges": {"country": [2]}}, ValueError, "cuts numbers .* 'country' is none"),
         ({"level": 1}, ValueError, "level must lie"),
     ],
 )
@@ -192,7 +298,8 @@ def test_several_rows_of_a_query_are_refused():
     with pytest.raises(DataError, match="240 values are of 80 queries"):
         analysis.slices(pl.concat([once] * 3), "x", honest=False)
     segments = pl.concat([once.with_columns(day=day) for day in range(3)])
-    assert analysis.slices(segments, "x", query=["day", "query_id"]).height == 0
+    found = analysis.slices(segments, "x", query=["day", "query_id"])
+    assert not found["significant"].any()
     with pytest.raises(DataError, match="several of query 0; give one row"):
         analysis.slices(segments, "x")
     unnamed = once.with_columns(query_id=pl.col("query_id").replace(3, None))

@@ -169,6 +169,30 @@ def test_slices(files, capsys):
     assert len(found) == 2
     assert main(asked[:2]) == 2
     assert "--features" in capsys.readouterr().err
+    days = [values.head(80), values.tail(120)]
+    for i, day in enumerate(days):
+        day.write_parquet("day.parquet")
+        made = ["slices", "day.parquet", "--features", "land", "--features", "query_id"]
+        made += ["--edges", "query_id=50,150", "-o", f"{i}.parquet"]
+        assert main([*made, "--part", str(i)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "0.parquet: 80 queries; land, query_id",
+        "1.parquet: 120 queries; land, query_id",
+    ]
+    wanted = analysis.slices(
+        values, ["land", "query_id"], edges={"query_id": [50, 150]}, min_queries=10
+    )
+    merged = ["slices", "0.parquet", "1.parquet", "--min-queries", "10"]
+    assert printed(capsys, *merged) == wanted.to_dicts()
+    assert wanted.height
+    for wrong, told in (
+        ([*merged, "--features", "land"], "0.parquet: holds sums"),
+        ([*asked, "--edges", "land"], "--edges is FEATURE=NUMBERS"),
+        ([*asked, "--part", "x"], "--part names the sums"),
+        (["slices"], "name a FILE"),
+    ):
+        assert main(wrong) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_to_judge(files, capsys):

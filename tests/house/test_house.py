@@ -93,7 +93,7 @@ ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
     "comparison": ("input", "sums", "tests", "", "gate", "systems"),
     "uncertainty": ("bounds", "", "audit"),
     "fusion": ("formulas", ""),
-    "analysis": ("",),
+    "analysis": ("slicing", ""),
     "recommend": ("",),
     "parts": ("", "engine"),
     "cli": ("output", "", "input", "commands"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 from warnings import catch_warnings
 
@@ -11,12 +12,14 @@ import polars as pl
 
 from polars_rank import analysis
 from polars_rank.cli.commands.audit import runs_of
-from polars_rank.cli.derive import UsageError, options_of, told
+from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.input.options import Formats, Input, Paths
 from polars_rank.cli.input.runs import FAILED, Options, open_file
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.show import chosen, show_frame, table_of, written
 from polars_rank.cli.output.words import emit
+from polars_rank.core.state import DEFINITION
+from polars_rank.io.write import write
 from polars_rank.report.table import Table, as_markdown, as_text
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
@@ -29,6 +32,7 @@ Chosen = Annotated[
     ),
 ]
 OURS = ("after", "qrels", "system")
+OF_SUMS = ("of", "query", "bins", "part")
 REFUSED = (UsageError, TypeError, ValueError, *FAILED)
 
 
@@ -110,22 +114,70 @@ def contributions(
     show_frame(found, title, keys=len(data.query) + 1, format=format)
 
 
-@options_of(analysis.slices)
+@options_of(analysis.slices, analysis.slices_state)
 def slices(
-    file: Annotated[str, told("file", "Values per query, with their features.")],
-    /,
-    *,
-    features: Annotated[tuple[str, ...], told("features")],
+    *files: Paths,
+    features: Annotated[tuple[str, ...], told("features")] = (),
+    edges: Annotated[
+        tuple[str, ...],
+        told(
+            "choice",
+            "Where a number is cut, instead of --bins, such as words=2,4; may be "
+            "repeated.",
+            metavar="FEATURE=NUMBERS",
+        ),
+    ] = (),
+    out: Annotated[
+        Path | None,
+        told_output(
+            "Write the sums of FILE, which add up over days, to this Parquet file, and "
+            "search nothing.",
+            "parquet",
+            name=("--out", "-o"),
+        ),
+    ] = None,
     format: Formats = None,
     **options: Any,
 ) -> None:
     """Find the slices of queries whose mean is far from that of the others.
 
     The FILE has a row per query, such as reasons --table queries writes, with columns
-    of features.
+    of features. Or the FILEs are sums of days, which --out wrote, and add up.
     """
-    found = analysis.slices(open_file(file, "run"), features, **options)
+    if not files:
+        raise UsageError("name a FILE: values per query, or sums that --out wrote.")
+    made = {name: options.pop(name) for name in OF_SUMS if name in options}
+    made |= {"edges": dict(map(_edges, edges))} if edges else {}
+    values = open_file(files[0], "run")
+    if DEFINITION in values.collect_schema():
+        if features or made or out is not None:
+            raise UsageError(f"{files[0]}: holds sums, whose features are chosen.")
+        found = analysis.merge_slices(files, **options)
+    elif len(files) > 1 or not features:
+        raise UsageError("name one FILE with values per query, and its --features.")
+    elif out is not None:
+        sums = analysis.slices_state(values, features, **made)
+        write(sums, out)
+        emit(f"{out}: {sums['n'].sum()} queries; {', '.join(features)}\n")
+        return
+    elif "part" in made:
+        raise UsageError("--part names the sums that --out writes.")
+    else:
+        found = analysis.slices(values, features, **made, **options)
     show_frame(found, "Slices, the largest impact first", keys=1, format=format)
+
+
+def _edges(text: str) -> tuple[str, list[float]]:
+    name, sign, numbers = text.rpartition("=")
+    try:
+        found = [float(number) for number in numbers.split(",")]
+    except ValueError:
+        sign = ""
+    if not sign or not name:
+        raise UsageError(
+            f"--edges is FEATURE=NUMBERS, such as words=2,4, not {text!r}."
+        )
+    return name, found
 
 
 def before_and_after(
