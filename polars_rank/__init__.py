@@ -10,6 +10,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from polars_rank import namespaces as _namespaces  # noqa: F401  # registers them
+from polars_rank.core.seams import answered_by as _answered_by
 
 if _TYPE_CHECKING:
     from polars_rank import analysis as analysis
@@ -108,6 +109,11 @@ _LATER = {
     "ratio": "core.expr",
     "scan": "io.scan",
 }
+_answered_by(  # comparison asks analysis, which is above it
+    "the largest parts of a difference",
+    "polars_rank.analysis.difference_parts",
+    "parts_of",
+)
 _ROOMS = (
     *("analysis", "clicks", "comparison", "conventions", "core", "evaluation"),
     *("example", "exceptions", "fusion", "integrations", "io", "measures"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 import polars as pl
 
 from polars_rank._statistics.distributions import Alternative
+from polars_rank.comparison.explained import by_name, runs_to_explain, with_parts
 from polars_rank.comparison.input.catalog_values import (
     Asked,
     require_jackknife,
@@ -89,6 +90,7 @@ def compare(
     min_queries: int = 20,
     order: Order = "mean",
     qrels: FrameLike | None = None,
+    parts: bool = False,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
@@ -194,13 +196,18 @@ def compare(
     qrels
         Judgments of ``values`` that are runs. Columns ``by``, ``weight`` and
         ``cluster`` of either are kept.
+    parts
+        Whether to show the largest parts of each difference between runs, from
+        ``baseline`` or the first run: segments, and documents that were lost, gained or
+        moved. Runs are read again for them; :func:`polars_rank.analysis.reasons` has
+        all of them.
     **options
         Further arguments of :func:`per_query` for ``values`` that are runs, such as
         ``ties``, ``convention`` and ``check``.
 
     Returns
     -------
-    A :class:`Comparison`: prints a table; ``.means`` and ``.pairs`` are frames.
+    A :class:`Comparison`: prints tables; ``.means`` and ``.pairs`` are frames.
 
     Raises
     ------
@@ -258,6 +265,9 @@ def compare(
     columns = Columns(system, query, measures, by, weight, cluster, repeat)
     require_together(how, columns)
     asked = catalog = None  # values of measures of the catalog, if there are any
+    if parts:
+        values, qrels = runs_to_explain(values, qrels, columns)
+    runs: Any = values
     if isinstance(values, Mapping) or qrels is not None:
         asked = Asked.of(measures)
         if asked.of_catalog:
@@ -314,7 +324,20 @@ def compare(
     if catalogs is not None:
         means = catalogs.with_means(means, level)
     pairs_found = frame.select(_columns(study))
-    return Comparison(means, pairs_found, settings, anova, held, between)
+    found = Comparison(means, pairs_found, settings, anova, held, between)
+    if not parts or measures is None:
+        return found
+    about = {"by": by, "weight": weight, "cluster": cluster, "level": level}
+    return with_parts(
+        found,
+        by_name(runs, study.systems, system),
+        measures,
+        baseline,
+        query=query,
+        qrels=qrels,
+        **about,
+        **options,
+    )
 
 
 def _summed(

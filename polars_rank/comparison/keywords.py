@@ -45,7 +45,7 @@ class SumOptions(ColumnOptions, total=False):
 
 
 class PairOptions(RunOptions, ColumnOptions, total=False):
-    """Keywords of ``compare`` apart from ``test`` and ``level``."""
+    """Keywords of ``compare`` apart from ``test``, ``level`` and ``parts``."""
 
     baseline: str | Sequence[str] | None
     by: str | Sequence[str] | None
@@ -72,3 +72,4 @@ class ComparisonOptions(PairOptions, total=False):
 
     test: TestName
     level: float
+    parts: bool

@@ -16,6 +16,7 @@ from polars_rank.report.comparison import (
     letters,
     means_table,
     pairs_table,
+    parts_tables,
     pyterrier_table,
 )
 from polars_rank.report.latex import Layout, paper_table
@@ -53,6 +54,11 @@ class Comparison(Shown):
         number that have enough queries, and differences that vary), ``statistic`` with
         ``df`` and ``df_error``, and ``p_value``, which is not adjusted; null for fewer
         than two segments. A cluster in several segments counts as one in each.
+    parts
+        With ``parts=True``: the largest parts of each difference from a baseline.
+        Columns ``measure``, ``baseline``, ``system``, ``item`` in words, the number of
+        ``queries`` that have it, the ``difference`` that it adds and its ``share`` in
+        the whole.
 
     Source: Welch, Biometrika 1951 (differences between segments); equal to
     ``statsmodels.stats.oneway.anova_oneway``.
@@ -64,6 +70,7 @@ class Comparison(Shown):
     anova: pl.DataFrame | None = None
     values: Values | None = None
     between_segments: pl.DataFrame | None = None
+    parts: pl.DataFrame | None = None
 
     @property
     def _lower(self) -> list[str]:
@@ -71,14 +78,16 @@ class Comparison(Shown):
         return [name for name in names if lower_is_better(name)]
 
     def tables(self, *, percent: bool = False) -> list[Table]:
-        """Return two tables; ``percent``: means and differences times 100.
+        """Return two tables, and those of ``parts``.
 
-        Effect sizes and p-values remain as they are.
+        ``percent``: means and differences times 100; effect sizes and p-values remain
+        as they are.
         """
         means, pairs = self.in_order()
         return [
             means_table(means, pairs, self.settings, self._lower, in_percent=percent),
             pairs_table(pairs, self.settings, in_percent=percent),
+            *parts_tables(self.parts, in_percent=percent),
         ]
 
     def in_order(self) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -89,7 +98,7 @@ class Comparison(Shown):
         return in_order(self.means, self.pairs, self.settings, self._lower)
 
     def to_html(self, path: str | Path | None = None, *, percent: bool = False) -> str:
-        """Return both tables as HTML (extra ``report``), and write them to a path."""
+        """Return all tables as HTML (extra ``report``), and write them to a path."""
         text = "\n".join(map(as_html, self.tables(percent=percent)))
         if path is not None:
             head = '<!doctype html>\n<meta charset="utf-8">\n<title>Comparison</title>'
@@ -150,7 +159,7 @@ class Comparison(Shown):
         return f"{text}\n\n{as_latex(listed)}"
 
     def to_markdown(self, *, percent: bool = False) -> str:
-        """Return both tables for a pull request or a page."""
+        """Return all tables for a pull request or a page."""
         return "\n\n".join(map(as_markdown, self.tables(percent=percent)))
 
     def to_pyterrier(self) -> pl.DataFrame:
@@ -176,6 +185,7 @@ class Comparison(Shown):
             "anova": self.anova,
             "between_segments": self.between_segments,
         }
+        told |= {} if self.parts is None else {"parts": self.parts}
         # Infinite statistics become text, NaN becomes null.
         return plain(told, lambda name: None if name == "NaN" else name)
 

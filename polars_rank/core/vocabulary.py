@@ -315,7 +315,8 @@ PARAMETERS: dict[str, Word] = kinds(
         "n_segments": "Number of segments of a list.",
         "name": "Name of the column of the measure.",
         "norm": "Norm that brings the scores of a list to a scale.",
-        "parts": "Number of parts, or the parts.",
+        "parts": "Number of parts, or the parts; of a comparison, whether to show the "
+        "largest parts of each difference.",
         "path": "File that the result is written to.",
         "phi": "Probability of going on to the next rank.",
         "progress": "Called with a Progress as buckets are filled and evaluated.",

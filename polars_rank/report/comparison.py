@@ -218,6 +218,33 @@ def pairs_table(
     )
 
 
+def parts_tables(
+    parts: pl.DataFrame | None, *, in_percent: bool = False
+) -> list[Table]:
+    """Show the largest parts of the differences in each measure, from each baseline."""
+    if parts is None:
+        return []
+    about = [name for name in ("measure", "baseline") if name in parts.columns]
+    several = "baseline" in about and parts["baseline"].n_unique() > 1
+    tables = []
+    for own in parts.partition_by(about, maintain_order=True):
+        title = f"The largest parts of the difference in {own['measure'][0]}"
+        title += f" from {own['baseline'][0]}" if several else ""
+        shown = own.drop(about)
+        labels = shown.columns.index("queries")
+        rows = [
+            [
+                *(Cell(row[name]) for name in shown.columns[:labels]),
+                Cell(str(row["queries"])),
+                Cell(_shown(row["difference"], in_percent)),
+                Cell(number(row["share"])),
+            ]
+            for row in shown.iter_rows(named=True)
+        ]
+        tables.append(Table(title, shown.columns, rows, labels))
+    return tables
+
+
 def pyterrier_table(
     means: pl.DataFrame, pairs: pl.DataFrame, correction: str
 ) -> pl.DataFrame:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
 import polars_rank
 from polars_rank.cli.commands.audit import runs_of
-from polars_rank.cli.commands.why import parts_of, shown
 from polars_rank.cli.derive import UsageError, options_of, told
 from polars_rank.cli.input.options import (
     ABOUT_ITEMS,
@@ -30,6 +28,7 @@ from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.input.values import values_of
 from polars_rank.cli.output.show import chosen, show_frame, show_rows, table_of, written
 from polars_rank.cli.output.words import emit
+from polars_rank.comparison.explained import with_parts
 from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.result import Comparison
 from polars_rank.measures.measure import parse_measures, reads_labels
@@ -43,7 +42,7 @@ COMPARING = (
 TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 
 
-@options_of(polars_rank.compare, shared=False)
+@options_of(polars_rank.compare, without=("parts",), shared=False)
 @evaluating
 def compare(
     *files: Paths,
@@ -104,11 +103,9 @@ def compare(
     if table is not None or form in ("csv", "tsv"):
         _show(found, table or "pairs", form, quote_formulas=quote_formulas)
         return
-    told = written(found, form)
     if parts:
-        for part in _parts(found, files, data, choices, options):
-            told += f"\n\n{part}" if isinstance(part, str) else shown(part, form)
-    emit(told + "\n")
+        found = _with_parts(found, files, data, choices, options)
+    emit(written(found, form) + "\n")
 
 
 def _is_of_catalog(name: str) -> bool:
@@ -130,14 +127,14 @@ def _of_runs(
     return polars_rank.compare(runs, **{**options, **given})
 
 
-def _parts(
+def _with_parts(
     found: Comparison,
     files: Sequence[str],
     data: Systems,
     choices: Options,
     options: Options,
-) -> Iterator[Table | str]:
-    """The largest parts of differences, by measure, or why there are none."""
+) -> Comparison:
+    """Add the largest parts of the differences."""
     wrong = "--parts are of runs: name two runs or more, each a FILE."
     if data.example:
         raise UsageError(wrong)
@@ -148,11 +145,8 @@ def _parts(
         given["segments"] = open_file(data.queries, "qrels")
     for name in ("by", "weight", "cluster"):
         given[name] = options.get(name) or None
-    measures = found.pairs["measure"].unique(maintain_order=True)
-    bases = options.get("baseline") or [next(iter(runs))]
-    for measure, base in product(measures, bases):
-        others = {name: run for name, run in runs.items() if name != base}
-        yield parts_of(runs[base], others, measure, given)
+    measures = found.pairs["measure"].unique(maintain_order=True).to_list()
+    return with_parts(found, runs, measures, options.get("baseline"), **given)
 
 
 def _show(

@@ -11,14 +11,9 @@ from warnings import catch_warnings
 import polars as pl
 
 import polars_rank
+from polars_rank.analysis.difference_parts import REFUSED, not_shown
 from polars_rank.cli.apart import require_apart
-from polars_rank.cli.commands.why import (
-    REFUSED,
-    before_and_after,
-    not_shown,
-    parts_of,
-    shown,
-)
+from polars_rank.cli.commands.why import before_and_after
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.input.options import Input, Paths, Queries, evaluating
 from polars_rank.cli.input.runs import Options, open_file, recorded
@@ -26,8 +21,8 @@ from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.show import written
 from polars_rank.cli.output.words import STDIN, emit
 from polars_rank.comparison.gate.gate import Gate
+from polars_rank.comparison.gate.gate_of_runs import explained
 from polars_rank.exceptions import DataError
-from polars_rank.report.table import Table
 
 
 @options_of(polars_rank.gate, without=("baseline", "documents"), shared=False)
@@ -116,48 +111,34 @@ def gate(
     )
     own = replace(own, notes=(*said, *own.notes))
     status = own.exit_code(strict=strict)
-    why: Table | None = None
-    if compares and (own.checks["verdict"] == "fail").any():
-        own, why = _explained(own, [str(base), *files], asked, options)
-
-    def told(form: str) -> str:
-        parts = "" if why is None or form == "json" else shown(why, form)
-        return f"{written(own, form)}{parts}\n"
-
+    if compares and own.verdict == "fail":
+        own = _explained(own, [str(base), *files], asked, options)
     for file, form in ((report, "markdown"), (json_file, "json")):
         if file is not None:
-            file.write_text(told(form), encoding="utf-8")
-    emit(told(format))
+            file.write_text(written(own, form) + "\n", encoding="utf-8")
+    emit(written(own, format) + "\n")
     return status
 
 
-def _explained(
-    own: Gate, files: Sequence[str], asked: Asked, options: Options
-) -> tuple[Gate, Table | None]:
+def _explained(own: Gate, files: Sequence[str], asked: Asked, options: Options) -> Gate:
     """The gate, and the largest parts of the first failed difference that is a sum.
 
     The verdict stands whatever comes of it: a note says why there are none. Warnings
     were shown when the runs were evaluated.
     """
-    verdicts = own.checks.filter(pl.col("verdict") == "fail")["measure"]
-    failed = verdicts.unique(maintain_order=True)
+    failed = own.checks.filter(pl.col("verdict") == "fail")["measure"]
+    measures = failed.unique(maintain_order=True).to_list()
     about: Options = {name: options.get(name) or None for name in ("by", "weight")}
-    notes = []
     try:
         with catch_warnings(action="ignore"):
             runs = before_and_after(files, asked.data, dict(asked.choices))
             if asked.queries is not None:
                 about["segments"] = open_file(asked.queries, "qrels")
-    except REFUSED as error:
-        notes = [not_shown(measure, error) for measure in failed]
-    else:
-        before, after, given = runs
-        for measure in failed:
-            found = parts_of(before, after, measure, {**given, **about})
-            if not isinstance(found, str):
-                return own, found
-            notes.append(found)
-    return replace(own, notes=(*own.notes, *notes)), None
+    except (UsageError, *REFUSED) as error:
+        notes = (not_shown(measure, error) for measure in measures)
+        return replace(own, notes=(*own.notes, *notes))
+    before, after, given = runs
+    return explained(own, before, after, measures, **given, **about)
 
 
 def _is_run(base: Path, asked: Asked) -> bool:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from polars_rank import analysis, report
+from polars_rank.analysis.difference_parts import REFUSED, not_shown
 from polars_rank.cli.commands.page_parts import (
     SYSTEM,
     compared,
@@ -19,7 +20,7 @@ from polars_rank.cli.commands.page_parts import (
     slices_of,
     values_of_runs,
 )
-from polars_rank.cli.commands.why import REFUSED, Explained, not_shown
+from polars_rank.cli.commands.why import Explained
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.input.options import Input, Paths, Queries
 from polars_rank.cli.input.runs import Files, Options, open_file, recorded

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
-from warnings import catch_warnings
 
 import polars as pl
 
@@ -14,7 +13,7 @@ from polars_rank import analysis
 from polars_rank.cli.commands.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of, told, told_output
 from polars_rank.cli.input.options import Formats, Input, Paths
-from polars_rank.cli.input.runs import FAILED, Options, open_file
+from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.show import chosen, show_frame, table_of, written
 from polars_rank.cli.output.words import emit
@@ -33,7 +32,6 @@ Chosen = Annotated[
 ]
 OURS = ("after", "qrels", "system")
 OF_SUMS = ("of", "query", "bins", "part")
-REFUSED = (UsageError, TypeError, ValueError, *FAILED)
 
 
 @options_of(analysis.changes, without=OURS)
@@ -221,26 +219,6 @@ def largest_parts(found: Explained) -> Table:
     parts = found.largest()
     title = f"The largest parts of the difference in {found.settings['measure']}"
     return table_of(parts, title, parts.columns.index("queries"))
-
-
-def parts_of(
-    before: pl.LazyFrame, after: Any, measure: str, options: Options
-) -> Table | str:
-    """The largest parts of a difference, or why none are shown.
-
-    Warnings were shown when the runs were evaluated.
-    """
-    try:
-        with catch_warnings(action="ignore"):
-            return largest_parts(analysis.reasons(before, after, measure, **options))
-    except REFUSED as error:
-        return not_shown(measure, error)
-
-
-def not_shown(measure: str, error: Exception) -> str:
-    """A note why no parts of a difference are shown."""
-    reason = str(error).rstrip(".")
-    return f"The parts of the difference in {measure} are not shown: {reason}"
 
 
 def shown(table: Table, format: str) -> str:

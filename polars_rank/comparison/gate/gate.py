@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 import polars as pl
 
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.compare import compare
+from polars_rank.comparison.explained import reread
 from polars_rank.comparison.gate.comparability import (
     BASE,
     NEW,
@@ -19,6 +20,7 @@ from polars_rank.comparison.gate.comparability import (
     require_known_documents,
     require_same_definition,
 )
+from polars_rank.comparison.gate.gate_of_runs import explained, values_of_both
 from polars_rank.comparison.gate.gate_text import gate_markdown, gate_text
 from polars_rank.comparison.gate.left_documents import Counts, Lists
 from polars_rank.comparison.gate.verdicts import (
@@ -33,9 +35,11 @@ from polars_rank.comparison.input.procedures import (
     Correction,
     require_choice,
 )
+from polars_rank.comparison.input.run_values import RunOptions
 from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.exceptions import DataError
+from polars_rank.io.frames import FrameLike
 from polars_rank.report.table import plain
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail", "invalid"]
@@ -69,6 +73,10 @@ class Gate:
         and how many of them are ``gone``, in no list now.
     notes
         What a reader has to know beside the checks, such as queries that the run lacks.
+    parts
+        Of runs, if a check fails: the largest parts of the first failed ``measure``
+        that is a sum over documents: ``item`` in words, the number of ``queries`` that
+        have it, the ``difference`` that it adds and its ``share`` in the whole.
     """
 
     verdict: Verdict
@@ -79,6 +87,7 @@ class Gate:
     definition: Definition | None = field(default=None, repr=False)
     documents: Counts | None = None
     notes: tuple[str, ...] = ()
+    parts: pl.DataFrame | None = None
 
     def exit_code(self, *, strict: bool = False) -> int:
         """Return 0 for pass or warn, 3 for fail (or warn, if strict), 1 for invalid."""
@@ -106,15 +115,16 @@ class Gate:
                 "worst": self.worst,
                 "documents": self.documents,
                 "notes": self.notes,
+                **({} if self.parts is None else {"parts": self.parts}),
             }
         )
 
 
 def gate(
-    values: Source,
+    values: Source | FrameLike,
     measures: str | Sequence[str] | None = None,
     *,
-    baseline: Source,
+    baseline: Source | FrameLike,
     query: str | Sequence[str] = "query_id",
     by: str | Sequence[str] | None = None,
     weight: str | None = None,
@@ -128,6 +138,8 @@ def gate(
     min_queries: int = 20,
     tie: float = 1e-9,
     definition: Definition | None = None,
+    qrels: FrameLike | None = None,
+    **options: Unpack[RunOptions],
 ) -> Gate:
     """Decide whether a change of a ranking may ship.
 
@@ -135,9 +147,10 @@ def gate(
     ----------
     values, baseline
         Values per query of the new ranking, and of the one that is live, as
-        :func:`per_query` returns them: frames or files.
+        :func:`per_query` returns them: frames or files. Or, with ``qrels``, both runs.
     measures
-        Columns to gate; default: all Float columns of the baseline.
+        Columns to gate; default: all Float columns of the baseline. Of runs, the
+        measures to compute.
     query
         Columns that name the query.
     by
@@ -167,6 +180,12 @@ def gate(
         Differences up to this size are ties.
     definition
         Definition of ``values``, unless they are a file that holds it.
+    qrels
+        Judgments of ``values`` and ``baseline`` that are runs. If a check fails, they
+        are read again, and the largest parts of the difference are shown: segments, and
+        documents that were lost, gained or moved.
+    **options
+        Further arguments of :func:`per_query` for runs, such as ``ties``.
 
     Returns
     -------
@@ -200,19 +219,52 @@ def gate(
         "fail_level": standard.fail_level, "min_queries": min_queries,
         "weight": weight, "cluster": cluster,
     }  # fmt: skip
-    for given in (values, baseline):
-        _require_there(given)
     columns = Columns("_system", query, measures, by, weight, cluster)
-    known = definition or definition_of(values)
+    rest: dict[str, Any] = {"documents": documents, "tie": tie}
+    if qrels is None:
+        if options:
+            msg = (
+                f"{next(iter(options))}= is for runs, which are evaluated: give qrels="
+            )
+            raise TypeError(msg)
+        both = cast("Source", values), cast("Source", baseline)
+        for given in both:
+            _require_there(given)
+        known = definition or definition_of(both[0])
+        return _decided(*both, columns, standard, settings, known, **rest)
+    after, before = reread(values, "the run"), reread(baseline, "the baseline")
+    qrels = reread(qrels, "the judgments")
+    new, old, made = values_of_both(after, before, columns, qrels, **options)
+    columns = replace(columns, measures=[*made.measures])
+    known = definition or made
+    own = _decided(new, old, columns, standard, settings, known, **rest)
+    if own.verdict != "fail":
+        return own
+    about = {"query": query, "by": by, "weight": weight, "qrels": qrels}
+    return explained(own, before, after, measures or (), **about, **options)
+
+
+def _decided(
+    values: Source,
+    baseline: Source,
+    columns: Columns,
+    standard: Standard,
+    settings: dict[str, Any],
+    known: Definition | None,
+    *,
+    documents: str | None,
+    tie: float,
+) -> Gate:
+    """Compare values of queries, and decide."""
     lists = documents and Lists(baseline, values, columns.keys, documents)
     counts = lists.counts() if lists else None
     notes = lists.notes() if lists else ()
     try:
-        require_same_definition(definition_of(baseline), known, measures)
+        require_same_definition(definition_of(baseline), known, columns.measures)
         frame, names = joined(baseline, values, columns)
         standard.require_measures(names)
         pairs, deltas = _compared(
-            frame, replace(columns, measures=names), level=level, tie=tie
+            frame, replace(columns, measures=names), level=standard.level, tie=tie
         )
         if not lists:
             require_ids_that_match(deltas)

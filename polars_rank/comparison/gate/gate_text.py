@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_rank.report.comparison import CORRECTIONS, percent
+from polars_rank.report.comparison import CORRECTIONS, parts_tables, percent
 from polars_rank.report.table import Cell, Table, as_markdown, as_text, escaped, number
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def gate_text(gate: Gate) -> str:
     if gate.reason is not None:
         return "\n\n".join([head, gate.reason, *_notes(gate)])
     table = as_text(_table(gate, gate.checks, head))
-    return "\n".join([table, "", *_foot(gate)])
+    text = "\n".join([table, "", *_foot(gate)])
+    return "\n\n".join([text, *map(as_text, parts_tables(gate.parts))])
 
 
 def gate_markdown(gate: Gate) -> str:
@@ -134,8 +135,8 @@ def gate_markdown(gate: Gate) -> str:
         lines += [f"{len(checks) - len(shown)} more checks are not shown.", ""]
     lines += [*_foot(gate), ""]
     text = "\n".join(lines) + "\n"
-    parts = worst.partition_by("measure", as_dict=True) if len(worst) else {}
-    for (name,), part in parts.items():
+    lost = worst.partition_by("measure", as_dict=True) if len(worst) else {}
+    for (name,), part in lost.items():
         own = part.drop("measure")
         rows = [[Cell(_cell(value)) for value in row] for row in own.rows()]
         table = Table("", own.columns, rows, own.columns.index("baseline_value"))
@@ -144,7 +145,8 @@ def gate_markdown(gate: Gate) -> str:
         folded = f"<details>{title}\n\n{as_markdown(table)}\n\n</details>\n"
         if len(text) + len(folded) < MOST:
             text += folded + "\n"
-    return text[:MOST].rstrip()
+    parts = map(as_markdown, parts_tables(gate.parts))
+    return "\n\n".join([text[:MOST].rstrip(), *parts])
 
 
 def _cell(value: Any) -> str:
