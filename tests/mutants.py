@@ -1382,8 +1382,8 @@ MUTANTS = (
     Mutant(
         "labels that favor the leader reverse the order",
         "analysis",
-        "against = -move if difference > 0 else move",
-        "against = move if difference > 0 else -move",
+        "against = -moves if gap > 0 else moves",
+        "against = moves if gap > 0 else -moves",
         "to_judge",
     ),
     Mutant(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any, Unpack
 
 import polars as pl
@@ -17,6 +16,7 @@ from polars_rank.analysis.label_effects import (
     effects_of_labels,
 )
 from polars_rank.analysis.mixture import require_weights
+from polars_rank.analysis.order_changes import Orders
 from polars_rank.analysis.sides import (
     Names,
     documents_of_run,
@@ -35,7 +35,6 @@ from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
 from polars_rank.uncertainty.bounds.several_runs import Runs, stacked, system_asked
 
 TAKEN = ("rank", "systems", "stake", "reverses", "label", "contribution", RUN)
-ROUNDING = 1e-12  # of sums of stakes
 
 
 def to_judge(
@@ -93,10 +92,13 @@ def to_judge(
       of them have at the same rank decides nothing between them.
     - ``systems`` (several runs): how many have it among the documents looked at.
     - ``reverses`` (several runs): whether it moves the difference of two runs towards
-      zero, and all documents that do so, each by its own stake, together reach it. For
-      sums over documents whose divisor no label changes, such as dcg, precision and
-      rbp, this is exact; else it is near, and :func:`bounds` of the difference
-      (``baseline=``, ``universe="pool"``) tells whether labels reach zero at all.
+      zero, and labels of these documents together reach it. That no row has it is exact
+      for sums over documents whose divisor no label changes, such as dcg, precision and
+      rbp; and for ndcg and recall, whose differences have exact bounds, over all grades
+      up to a whole ``max_grade`` (:func:`bounds`, which are asked where one label in
+      each query is not enough). Else it is near: the documents count as if each moved
+      the difference by its own stake, whatever the labels of the others. Documents
+      below the cutoff, which count in the best order, keep none.
 
     With labels in the last column, the frame goes back in as judgments, beside the old
     ones. Rows whose label stays null are unjudged, as they were.
@@ -253,30 +255,17 @@ def _at_stake(pool: Pool) -> pl.DataFrame:
         pl.col("rank").min(), systems=pl.len().cast(pl.UInt32)
     )
     found = found.join(pool.queries, on=query, how="left", maintain_order="left")
-    means, asked = [], found.select(*query, names.doc)
+    values, asked = [], found.select(*query, names.doc)
     for i, run in enumerate(pool.runs):
         rows = pool.lists.filter(pl.col(pool.run).eq_missing(pl.lit(run)))
         before = pool.values(rows, pool.judged)
-        shares = pool.queries.join(before, on=query)
-        means.append(float((shares[WEIGHT] * shares[VALUE].fill_null(0.0)).sum()))
+        own = pool.queries.join(before, on=query, how="left", maintain_order="left")
+        values.append(own[VALUE].fill_null(0.0))
         moved = effects_of_labels(pool, rows, before, asked)
         found = found.with_columns(moved.alias(f"effect{i}"))
-    effects = [pl.col(WEIGHT) * pl.col(f"effect{i}") for i in range(len(means))]
-    if len(means) == 1:
-        stake, reverses = effects[0].abs(), pl.lit(value=False)
-    else:
-        stake = pl.max_horizontal(effects) - pl.min_horizontal(effects)
-        reverses = pl.any_horizontal(
-            _reverses(effects[i] - effects[j], means[i] - means[j])
-            for i, j in combinations(range(len(means)), 2)
-        )
+    effects = [pl.col(WEIGHT) * pl.col(f"effect{i}") for i in range(len(values))]
+    if len(values) == 1:
+        return found.with_columns(stake=effects[0].abs(), reverses=pl.lit(value=False))
+    stake = pl.max_horizontal(effects) - pl.min_horizontal(effects)
+    reverses = Orders(pool, found, values).reversed_by()
     return found.with_columns(stake=stake, reverses=reverses)
-
-
-def _reverses(move: pl.Expr, difference: float) -> pl.Expr:
-    """Return whether a move goes towards 0, and all that do so reach it."""
-    against = -move if difference > 0 else move
-    if abs(difference) < ROUNDING:
-        return move.abs() > ROUNDING
-    reached = against.clip(lower_bound=0.0).sum() > abs(difference) - ROUNDING
-    return (against > ROUNDING) & reached
