@@ -171,13 +171,12 @@ def bounds(
             question.run, question.judged, question.keys, question.shared, start,
             pool=pool, max_unseen=max_unseen, max_grade=max_grade,
         )  # fmt: skip
-        limits = over_labels(question, documents)
-        if "ties" in question.ways:  # of the judgments as they are
-            limits = widest([limits, over_ties(question)], question.keys)
-        if baseline is not None:
+        if baseline is None:
+            limits = _of_labels(question, documents)
+        else:
             assert question.system is not None
             values, limits = differences(
-                question, documents, values, limits, question.system, baseline
+                question, documents, values, _of_labels, question.system, baseline
             )
     bounded = _with_limits(values, limits, question)
     if per_query:
@@ -189,6 +188,14 @@ def bounds(
         shown = shown.rename({name: "difference"})
         shown = shown.insert_column(0, pl.lit(baseline).alias("baseline"))
     return shown.rename({new: k for k, new in inner.items()}, strict=False)
+
+
+def _of_labels(question: Question, documents: Documents) -> Table:
+    """Find the limits of each system, over labels and, if they are asked for, ties."""
+    limits = over_labels(question, documents)
+    if "ties" in question.ways:  # of the judgments as they are
+        limits = widest([limits, over_ties(question)], question.keys)
+    return limits
 
 
 # -- arguments

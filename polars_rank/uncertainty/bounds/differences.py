@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -52,13 +53,14 @@ def differences(
     question: Question,
     documents: Documents,
     values: Table,
-    own: Table,
+    own: Callable[[Question, Documents], Table],
     system: str,
     baseline: str,
 ) -> tuple[Table, Table]:
     """Return differences to a system, and their lowest and highest values.
 
-    ``values`` and the limits ``own`` are those of the systems by themselves.
+    ``values`` are those of the systems by themselves. Their limits, which ``own``
+    finds, are asked for where nobody knows those of the difference.
     """
     systems = documents.held[system].unique(maintain_order=True).to_list()
     if baseline not in systems:
@@ -71,12 +73,12 @@ def differences(
     for a in question.asked:
         kind = _shared_kind(a) if fixed else None
         if kind is None:
-            loose.append(a.name)
+            loose.append(a)
             continue
         made = _ndcg(sides, a) if kind == "ndcg" else _by_rank(sides, a, kind)
         found.append(settled(made))
     if loose:
-        left, right = sides.of(own.filter(pl.col("measure").is_in(loose)))
+        left, right = sides.of(own(replace(question, asked=loose), documents))
         on = [*sides.shared, "measure"]
         found.append(
             left.join(right.drop(system), on=on, suffix="_base").with_columns(
