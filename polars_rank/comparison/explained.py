@@ -17,6 +17,7 @@ from polars_rank.io.frames import FrameLike, as_polars, is_path
 from polars_rank.measures.measure import Measures, parse_measures
 
 PARTS = "the largest parts of a difference"
+OF_LISTS = ("history", "items")  # which measures of recommenders read
 
 
 def with_parts(
@@ -58,8 +59,12 @@ NOTHING = pl.DataFrame(
 def parts_of(
     before: FrameLike, after: Any, measure: Any, **options: Any
 ) -> pl.DataFrame | str:
-    """Return the largest parts of a difference, or say why there are none."""
-    found: pl.DataFrame | str = ask(PARTS)(before, after, measure, **options)
+    """Return the largest parts of a difference, or say why there are none.
+
+    No sum over documents reads what measures of recommenders do.
+    """
+    given = {name: option for name, option in options.items() if name not in OF_LISTS}
+    found: pl.DataFrame | str = ask(PARTS)(before, after, measure, **given)
     return found
 
 

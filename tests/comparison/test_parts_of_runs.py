@@ -174,6 +174,15 @@ def test_runs_in_one_frame_and_streams():
         assert_frame_equal(found.sort(keys), wanted.sort(keys), abs_tol=1e-12)
 
 
+def test_measures_of_recommenders_beside_sums():
+    _, runs, qrels = drawn()
+    asked = {"items": pl.DataFrame({"doc_id": [*"abcdefgh"]}), "parts": True}
+    found = pr.compare(runs, ["ndcg@3", "coverage@3"], qrels=qrels, **asked)
+    wanted = pr.compare(runs, "ndcg@3", qrels=qrels, parts=True)
+    assert_frame_equal(found.parts, wanted.parts, abs_tol=1e-12)
+    assert "in coverage@3 are not shown: coverage is" in found.settings["notes"][0]
+
+
 def test_parts_of_what_is_no_run():
     _, runs, qrels = drawn()
     values = pr.per_query(runs["old"], "rr", qrels=qrels).with_columns(
