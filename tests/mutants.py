@@ -1387,6 +1387,27 @@ MUTANTS = (
         "to_judge",
     ),
     Mutant(
+        "labels do not change what others do to ndcg",
+        "analysis",
+        'BOUNDED = ("ndcg", "recall")',
+        "BOUNDED = ()",
+        "to_judge",
+    ),
+    Mutant(
+        "what is left of a whole holds the slice, too",
+        "analysis",
+        '- (0.0 if name.endswith("_high") else pl.col(name))',
+        "- 0.0",
+        "slices",
+    ),
+    Mutant(
+        "parts are never shown",
+        "comparison",
+        "if not parts or measures is None:",
+        "if parts or measures is None:",
+        "parts_of_runs",
+    ),
+    Mutant(
         "several rows of a query are queries",
         "analysis",
         """if row["rows"] > row["different"]:""",
