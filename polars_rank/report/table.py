@@ -213,7 +213,7 @@ def as_html(table: Table) -> str:
         for c, h in zip(columns, table.headers, strict=True)
     }
     shown = (
-        great_tables.GT(frame, id=f"polars-rank-{table.title.split()[0].lower()}")
+        great_tables.GT(frame, id=_id_of(table.title))
         .tab_header(title=great_tables.html(html.escape(table.title)))
         .fmt(lambda cell: cell)  # escaped already
         .cols_label(**labels)
@@ -223,6 +223,11 @@ def as_html(table: Table) -> str:
     for note in table.notes:
         shown = shown.tab_source_note(great_tables.html(html.escape(note)))
     return str(shown.as_raw_html())
+
+
+def _id_of(title: str) -> str:
+    """Return an id that no table with another title has on the same page."""
+    return "-".join(["polars-rank", *re.findall(r"\w+", title.lower())])
 
 
 def _tagged(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import polars as pl
 import pytest
@@ -79,6 +80,15 @@ def test_compare_tells_parts_of_each_difference_if_asked():
     percent = found.tables(percent=True)[2]
     first = found.parts["difference"][0]
     assert float(percent.rows[0][3].text) == pytest.approx(100 * first, abs=0.005)
+
+
+def test_ids_of_a_page_are_there_once():
+    pytest.importorskip("great_tables")
+    _, runs, qrels = drawn()
+    html = pr.compare(runs, ["ndcg@3", "rr"], qrels=qrels, parts=True).to_html()
+    ids = re.findall(r'id="([^"]+)"', html)
+    assert len({*ids}) == len(ids)
+    assert "polars-rank-the-largest-parts-of-the-difference-in-ndcg-3" in ids
 
 
 @pytest.fixture
