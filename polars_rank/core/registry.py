@@ -47,7 +47,8 @@ class Metric:
         The file that defines it.
     depends_on
         The documents that can change its value: ``"relevant"`` (positive grades),
-        ``"judged"`` or ``"all"``. The frame level drops the others early. Of a user's
+        ``"judged"`` or ``"all"``. The frame level drops the others early. With
+        ``"relevant"`` its formula is 0 or null where nothing is relevant. Of a user's
         list, ``"relevant"`` says that relevant items count which the list lacks.
     needs_relevant
         Whether it is undefined for a query with nothing relevant.
@@ -148,6 +149,11 @@ class Metric:
         if self.depends_on == "relevant" and not (named and positive):
             return "judged"
         return self.depends_on
+
+    def is_zero_of_nothing(self, params: Mapping[str, Any]) -> bool:
+        """Return whether its formula is 0 or null where nothing is relevant."""
+        ranked = self.vocabulary == "ranking"
+        return ranked and self.depends_on_with(params) == "relevant"
 
     def bounds_with(self, params: Mapping[str, Any]) -> tuple[float, float]:
         """``bounds`` of what is aggregated; none with gains that nobody knows."""
@@ -316,6 +322,8 @@ def _value(
     formula = metric.function(r, **params)
     if not metric.needs_relevant:
         return formula
+    if no_relevant == "zero" and metric.is_zero_of_nothing(params):
+        return formula.fill_null(0.0)
     rel, gain, least = (
         params.get(metric.meanings.get(meaning, ""))
         for meaning in ("rel", "gain", "optional_rel")

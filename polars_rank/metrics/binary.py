@@ -162,7 +162,8 @@ def full_recall(r: Ranking, *, k: Cutoff = None, rel: Rel) -> pl.Expr:
     Graph" (paragraph exact match, for two paragraphs).
     Example: grades 1, 0, 1 in rank order: full_recall@2 = 0, full_recall@3 = 1.
     """
-    return (r.hits_at(k, rel) >= r.relevant_count(rel)).cast(pl.Float64)
+    relevant = r.relevant_count(rel)
+    return pl.when(relevant > 0).then((r.hits_at(k, rel) >= relevant).cast(pl.Float64))
 
 
 @metric(depends_on="relevant", tie_mean=True, aliases={"F1Beta": {}})
@@ -202,7 +203,7 @@ def f_measure(
     Example: grades 1, 0, 1, 0, 1 in rank order: f_measure(x=2)@3 = 3 * 2 / (3 + 6).
     """
     total = size("k", r, k, rel) + x * r.relevant_count(rel)
-    return (x + 1.0) * r.hits_at(k, rel) / total
+    return ratio((x + 1.0) * r.hits_at(k, rel), total)
 
 
 @metric(

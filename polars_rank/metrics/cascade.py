@@ -121,7 +121,7 @@ def _largest(r: Ranking, max_grade: float | Literal["query"], stop: Stop) -> pl.
     if stop == "exp2":
         r.forbid(r.label > LARGEST_EXP2_GRADE, GAIN_OVERFLOW)
     if max_grade == "query":
-        return r.broadcast(r.label.max())
+        return r.broadcast(pl.when(r.label > 0).then(r.label).max())
     r.forbid(
         r.label > max_grade,
         f"a grade above max_grade={max_grade:g}; give the largest grade of the scale, "

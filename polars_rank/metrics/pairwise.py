@@ -175,11 +175,11 @@ def partial_auc(
         if positives == "k":
             gain = pl.when(hits <= k).then(gain)
             counted = pl.min_horizontal(counted, float(k))
-        return r.sum(gain) / (float(k) * counted)
+        return ratio(r.sum(gain), float(k) * counted)
     retrieved = r.hits_at(k, rel)
     nonrelevant = r.retrieved_count() - retrieved
     over_all = 1.0 - ratio(r.sum(above), retrieved * nonrelevant).fill_null(0.0)
-    return over_all * retrieved / r.relevant_count(rel)
+    return ratio(over_all * retrieved, r.relevant_count(rel))
 
 
 @metric(

@@ -150,7 +150,7 @@ def test_nothing_relevant_goes_by_type():
     def ones(r: pr.Ranking, *, least: Annotated[float, Meaning("rel")]) -> pl.Expr:
         return pl.lit(1.0)
 
-    metric(depends_on="relevant")(ones)
+    metric(depends_on="judged")(ones)
     log = pl.DataFrame({"query_id": 1, "score": [1.0], "label": [1]})
     values = pr.per_query(log, ["ones", "ones(least=2)"])
     assert values.row(0) == (1, 1.0, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from math import log
 
@@ -13,11 +13,15 @@ from cases import where
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from variants import variants
 from vocabularies import METRICS
 
 import polars_rank as pr
+from polars_rank.conventions.tools import complete_arguments
+from polars_rank.core.registry import of_vocabulary
 
 RELEVANCE = [name for name, m in METRICS.items() if m.needs_relevant]
+RANKED = of_vocabulary("ranking")
 UNBOUNDED = where("there is no upper bound") + where("it can be negative")
 BOUNDED = [name for name in RELEVANCE if name not in UNBOUNDED]
 MEANS = [
@@ -193,6 +197,28 @@ def test_nothing_relevant(policy, wanted):
         for name, value in found.items():
             mean = METRICS[name].aggregate != "geometric"
             assert value == (wanted if mean else geometric), name
+
+
+@pytest.mark.parametrize("name", [n for n in RELEVANCE if n in RANKED])
+def test_a_formula_of_relevant_documents_is_0_or_null_where_there_are_none(name):
+    """It is that of no document, so nothing has to ask whether any is relevant."""
+    metric = METRICS[name]
+    lists = [in_rank_order(labels) for labels in ([0, 0, 0], [None, None], [-1, 0, -1])]
+    rows = [(q, *row) for q, listed in enumerate(lists) for row in listed]
+    frame = pl.DataFrame(rows, schema=["q", "l", "s"], orient="row")
+    ranked = pl.when(pl.col("q") != 0).then(-pl.col("s") + 1)  # or nothing is retrieved
+    asked = []
+    for params in filter(metric.is_zero_of_nothing, variants(name)):
+        chosen = complete_arguments(metric, params)
+        least = [chosen[p] for p in map(metric.named, ("rel", "optional_rel")) if p]
+        below = 0.4 if any(least) else 0.0  # relevant where no grade is asked for
+        for ties in ["order"] + ["expected"] * metric.has_tie_mean(chosen):
+            formula = partial(metric.function, **chosen)
+            label = pl.col("l") + below
+            asked.append(pr.metric_expr(formula, label, score="s", ties=ties))
+        asked.append(pr.metric_expr(formula, label, rank=ranked))
+    found = frame.group_by("q").agg(x.alias(str(i)) for i, x in enumerate(asked))
+    assert set(found.drop("q").fill_null(0.0).unpivot()["value"]) <= {0.0}
 
 
 def test_nothing_relevant_is_refused_where_it_is_an_error():
