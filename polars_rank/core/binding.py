@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
+from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -35,14 +36,7 @@ class Columns(NamedTuple):
     number: pl.Expr
 
 
-ROW, IDEAL = (pl.element().struct.field(name) for name in ("row", "ideal"))
-LABEL, KNOWN = (ROW.struct.field(name) for name in ("label", "known"))
 Kind: TypeAlias = Literal["sums", "counts"]
-LISTED = Columns(LABEL, KNOWN, IDEAL, pl.element().len())
-GRADE, PLACED = (pl.element().struct.field(name) for name in ("label", "known"))
-# Whether labels are counted, or those in ideal order, they are the same; but a formula
-# notes both, under two names.
-COUNTED = Columns(GRADE, PLACED, GRADE.alias("ideal"), pl.element().len())
 NAMED = Columns(*(pl.col(name) for name in Columns._fields))
 Formula: TypeAlias = Callable[[Ranking], pl.Expr]
 
@@ -173,27 +167,29 @@ def _flat(formula: Formula, documents: Documents, needs: Needs) -> Sums:
 def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     """Sum up several columns, along a list of the documents in rank order.
 
-    If they are the first few, what counts all documents is counted along another list.
+    What counts documents needs no list of them.
     """
-    depth, grades = needs.depth, documents.unsorted.label
-    value, ranking = documents.read(formula, LISTED, needs, apart=depth is not None)
-    sums = ranking.noted.values("sums")
-    pair = depth is None or "known" in needs.columns
-    row = documents.rows if pair else pl.struct(label=grades)
-    lists = [documents.in_order(row, depth).alias("row")]
+    depth, columns = needs.depth, documents.unsorted
+    scored = "known" in needs.columns
+    listed = documents.in_order(documents.rows if scored else columns.label, depth)
+    here = pl.element()
     if "ideal" in needs.columns:
-        best = grades.sort(descending=True, nulls_last=True)
-        lists.append((best if depth is None else best.head(depth)).alias("ideal"))
-    if depth is None:
-        sums += ranking.noted.values("counts")
-        parts = let(pl.struct(lists), lambda _: pl.struct(sums))
-        return value, ranking.violations, parts
-    _, counted = documents.read(formula, COUNTED, needs)
-    counts = counted.noted.values("counts")
-    parts = pl.struct(
-        let(pl.struct(lists), lambda _: pl.struct(sums)).alias("sums"),
-        let(documents.rows, lambda _: pl.struct(counts)).alias("counts"),
+        best = columns.label.sort(descending=True, nulls_last=True)
+        best = best if depth is None else best.head(depth)
+        listed = pl.struct(listed.alias("row"), best.alias("ideal"))
+        here = pl.element().struct.field("row")
+    along = Columns(
+        label=here.struct.field("label") if scored else here,
+        known=here.struct.field("known"),
+        ideal=pl.element().struct.field("ideal"),
+        number=pl.element().len(),
     )
+    value, ranking = documents.read(formula, along, needs, apart=True)
+    sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
+    _, counted = documents.read(formula, columns, needs)
+    # Polars 2.1 puts a struct together group by group, unless it knows that each field
+    # is one value: ``first`` tells it.
+    parts = pl.struct(sums.first().alias("sums"), *counted.noted.values("counts"))
     return value, ranking.violations, parts
 
 
@@ -215,16 +211,20 @@ class Documents:
     def rows(self) -> pl.Expr:
         """The numbers of each document. Adding 0 refuses text, which a cast reads."""
         return pl.struct(
-            (self.label + 0).alias("label"), (self.known + 0).alias("known")
+            (self.label + 0.0).alias("label"), (self.known + 0).alias("known")
         )
 
     @cached_property
     def unsorted(self) -> Columns:
-        """The columns as they come; a struct of them makes literals as long."""
-        label, known = self.label + 0, self.known + 0
+        """The columns as they come; a struct of them makes literals as long.
+
+        Whether labels are counted, or those in ideal order, they are the same; but a
+        formula notes both, under two names.
+        """
+        label, known = self.label + 0.0, self.known + 0
         if not (self.label.meta.is_column() and self.known.meta.is_column()):
             label, known = (self.rows.struct.field(name) for name in ("label", "known"))
-        return Columns(label, known, label, pl.len())
+        return Columns(label, known, label.alias("ideal"), pl.len())
 
     def in_order(self, row: pl.Expr, depth: int | None) -> pl.Expr:
         """Put something of each document in rank order; the first ``depth`` of them."""
@@ -302,7 +302,7 @@ def _beside(_: Kind, name: str) -> pl.Expr:
 
 
 def _apart(kind: Kind, name: str) -> pl.Expr:
-    return pl.field(kind).struct.field(name)
+    return pl.field(kind).struct.field(name) if kind == "sums" else pl.field(name)
 
 
 @dataclass
@@ -400,12 +400,7 @@ class NotingRanking(Ranking):
 
     def count_all(self, condition: pl.Expr) -> pl.Expr:
         """Count once; the documents need not be in order."""
-        count = super().sum(condition)
-        if not is_scalar(condition):
-            # A third of the time of the sum.
-            met = pl.when(condition).then(None).otherwise(pl.lit(value=True))
-            count = met.null_count().cast(pl.Float64)
-        return self.noted.add("counts", count)
+        return self.noted.add("counts", super().sum(condition))
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
@@ -472,7 +467,7 @@ def _ranking(
         whole = (known >= 1) & (known.floor() == known) & known.is_finite()
         copies = known.count() - known.drop_nulls().n_unique()
         found = {INVALID_RANK: ~whole, DUPLICATE_RANK: copies}
-    for rule, condition in (found | {INFINITE_GRADE: ~label.is_finite()}).items():
+    for rule, condition in (found | {INFINITE_GRADE: ~(label.abs() < inf)}).items():
         ranking.forbid(condition, rule)
     return ranking
 

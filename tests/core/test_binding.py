@@ -81,14 +81,21 @@ def test_values_with_a_cutoff_have_the_bits_of_frames():
         )
         for n in lengths
     )
-    measures = ["ndcg@10", "dcg@10", "err@10"]
+    measures = ["ndcg@10", "dcg@10", "err@10", "precision@10", "recall@10"]
     frame = pr.per_query(rows, measures, check="off")
     exprs = [
         getattr(OURS, name.partition("@")[0])("score", k=10).alias(name)
         for name in measures
     ]
     found = rows.group_by("query_id").agg(exprs).sort("query_id")
-    assert found.rows() == frame.select("query_id", *measures).sort("query_id").rows()
+    wanted = frame.select("query_id", *measures).sort("query_id")
+    assert found.rows() == wanted.rows()
+    for engine in ("in-memory", "streaming"):
+        alone = [
+            query.lazy().select(exprs).collect(engine=engine).row(0)
+            for query in rows.partition_by("query_id")
+        ]
+        assert alone == wanted.drop("query_id").rows(), engine
 
 
 def test_what_is_kept_of_equal_calls_is_not_taken_for_others():
