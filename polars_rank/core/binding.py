@@ -462,7 +462,7 @@ def _ranking(
         depth=depth,
     )
     if scored:
-        found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.null_count()}
+        found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.is_null()}
     else:
         whole = (known >= 1) & (known.floor() == known) & known.is_finite()
         copies = known.count() - known.drop_nulls().n_unique()
