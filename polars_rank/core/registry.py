@@ -24,6 +24,7 @@ from polars_rank.core.recommendations import Recommendations
 from polars_rank.core.recommended_items import Catalog
 from polars_rank.core.rules import Violation, undefined
 from polars_rank.core.subtopics import Subtopics
+from polars_rank.core.weights import Gain
 
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]
@@ -331,7 +332,9 @@ def _value(
     if isinstance(r, Subtopics):
         relevant = r.count(1 if rel is None else rel)
     elif gain is not None:
-        relevant = r.count_all(r.gain(gain, least if rel is None else rel) > 0)
+        # By name, gains are above 0 where grades are: powers of 2 need not be computed.
+        known: Gain = "linear" if isinstance(gain, str) else gain
+        relevant = r.count_all(r.gain(known, least if rel is None else rel) > 0)
     else:
         relevant = r.count_all(r.grade > 0) if rel is None else r.relevant_count(rel)
     defined = pl.when(relevant > 0).then(formula)

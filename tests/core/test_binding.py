@@ -58,6 +58,11 @@ def test_a_cutoff_takes_the_first_documents(expr):
     assert "slice(offset=0, length=7)" in LOG.select(expr).explain()
 
 
+def test_gains_are_computed_of_the_first_documents_only():
+    plan = LOG.select(OURS.ndcg("score", k=7, convention="lightgbm")).explain()
+    assert plan.count("pow") == 2  # of the list, and of the ideal one
+
+
 @pytest.mark.parametrize(
     "expr",
     [
