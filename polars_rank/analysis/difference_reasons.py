@@ -190,7 +190,7 @@ def reasons(
     qrels_before = reread(qrels_before, "the judgments before")
     queries, segments = reread(queries, "queries"), reread(segments, "segments")
     for run in runs.values():
-        require_about(names, names_of(by), before, run, segments, qrels)
+        require_about(names, names_of(by), before, run, segments, queries, qrels)
     given: dict[str, Any] = {**options, "convention": convention}
     given |= {"segments": segments, "queries": queries}
     rel = _lowest_relevant(parsed, convention, options.get("rel"))

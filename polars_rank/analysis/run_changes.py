@@ -188,7 +188,8 @@ def changes(
     runs, column = stacked(after, system)
     about = [*names_of(by), weight, cluster]
     names = Names.of(query, doc, about, [*TAKEN], system=column)
-    require_about(names, names_of(by), before, runs, segments)
+    require_about(names, names_of(by), before, runs, segments, queries)
+    segments = _described(names, queries) if segments is None else segments
     study = _Study(
         names=names,
         k=k,
@@ -281,6 +282,15 @@ class _Study:
 
 
 SCORE = "score of the document"
+
+
+def _described(names: Names, queries: Any) -> pl.LazyFrame | None:
+    """Return what the queries that are asked for have about themselves, if anything."""
+    if queries is None:
+        return None
+    frame = as_polars(queries, name="queries", kind="qrels").lazy()
+    about = [name for name in names.about if name in frame.collect_schema()]
+    return frame.select(*names.query, *about).unique() if about else None
 
 
 def _both(

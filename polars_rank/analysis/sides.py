@@ -133,7 +133,8 @@ def request_of_run(
     """Return the checked request for the documents of a run."""
     query = [*([] if system is None else [system]), *names.query]
     known = {*as_polars(frame, name="the run").lazy().collect_schema()}
-    for more, kind in ((options.get("segments"), "segments"), (qrels, "judgments")):
+    described = [(options.get(name), name) for name in ("segments", "queries")]
+    for more, kind in (*described, (qrels, "judgments")):
         if more is not None:
             known |= {*as_polars(more, name=kind, kind="qrels").lazy().collect_schema()}
     kept = [name for name in names.about if name in known]

@@ -375,6 +375,21 @@ def test_segments_are_among_the_largest_parts():
     assert_frame_equal(lazy.largest(), why.largest())
 
 
+@pytest.mark.parametrize("function", ["reasons", "changes"])
+def test_queries_that_are_asked_for_describe_themselves(function):
+    """As a frame of segments does."""
+    few = ABOUT.filter(pl.col("query_id") % 4 > 0)
+    measure = ["dcg@3"] if function == "reasons" else []
+    asked = {"qrels": NEW, "by": "land", "weight": "traffic", "queries": few}
+    asked |= {} if measure else {"pairs": "all"}
+    found, wanted = (
+        getattr(analysis, function)(BEFORE, AFTER, *measure, **asked, **more)
+        for more in ({}, {"segments": ABOUT})
+    )
+    assert_frame_equal(found.segments, wanted.segments)
+    assert_frame_equal(found.queries, wanted.queries)
+
+
 def test_each_of_several_columns_adds_up_alone():
     about = ABOUT.with_columns(even=pl.col("query_id") % 2 == 0)
     why = analysis.reasons(
