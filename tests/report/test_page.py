@@ -415,6 +415,15 @@ def test_command(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_command_names_its_own_option(tmp_path, capsys):
+    files = [tmp_path / name for name in ("a.csv", "b.csv", "qrels.csv")]
+    for file, column in zip(files, ("score", "score", "label"), strict=True):
+        pl.DataFrame({"query_id": 1, "doc_id": 1, column: 1}).write_csv(file)
+    call = ["page", *map(str, files), "-o", str(tmp_path / "page.html")]
+    assert main([*call, "--title", "name"]) == 2
+    assert "'name' is taken from --documents: give it, too" in capsys.readouterr().err
+
+
 def test_command_with_several_runs_and_measures(tmp_path, capsys):
     made = data()
     made["third"] = made["before"].with_columns(score=-pl.col("score"))

@@ -23,7 +23,13 @@ ARGUMENT = re.compile(
     |^([a-z]+)(?=[ ](?:must|names?|is|belongs)[ ])""",
     re.VERBOSE,
 )
-SPELT = {"measures": "measure", "choices": "choice", "descending": "no-descending"}
+SPELT = {
+    "measures": "measure",
+    "choices": "choice",
+    "descending": "no-descending",
+    "about_documents": "documents",
+    "about_queries": "queries",
+}
 # Advice that is of use in Python only, up to the end of the clause.
 PYTHON = re.compile(
     r", (?:e\.g\.|or name the measure|with judgments such as) (?:with )?"
