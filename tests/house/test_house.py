@@ -473,7 +473,7 @@ def test_keywords_of_evaluations_are_described_and_options():
     offered = options_of(["evaluate"])
     words = {name: f"--{name.replace('_', '-')}" for name in names - NOT_IN_WORDS}
     missing = sorted(name for name, word in words.items() if word not in offered)
-    assert not missing, "make them options in cli/evaluate.py"
+    assert not missing, "make them options in cli/commands/evaluate.py"
 
 
 def test_columns_of_click_logs_have_a_role_a_place_and_a_description():
@@ -486,7 +486,7 @@ def test_columns_of_click_logs_have_a_role_a_place_and_a_description():
     assert not missing, "describe them in LogOptions"
     offered = {word for command in OF_LOGS for word in options_of(["clicks", command])}
     missing = sorted(n for n in named if f"--{n.replace('_', '-')}" not in offered)
-    assert not missing, "make them options in cli/clicks_log.py"
+    assert not missing, "make them options in cli/commands/clicks.py"
 
 
 def test_functions_say_what_they_do():
@@ -518,7 +518,7 @@ def test_every_format_can_be_named():
         assert f'"{name}"' in str(polars_rank.scan.__doc__), "the docstring of scan"
     guide = " ".join(str(evaluate_files.__doc__).split())
     names = [row.extensions[0][1:] for row in FORMATS.values()]
-    assert ", ".join(names) in guide, "the docstring of cli/evaluate.py"
+    assert ", ".join(names) in guide, "the docstring of cli/commands/evaluate.py"
 
 
 def bare(hint: object) -> object:

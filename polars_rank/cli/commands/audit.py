@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.derive import UsageError, options_of, told
+from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import (
     EVALUATING,
     MEASURES,
-    Formats,
     Input,
-    Paths,
-    Reports,
 )
 from polars_rank.cli.input.runs import Options
-from polars_rank.cli.output.show import chosen, show_frame, show_rows, written
+from polars_rank.cli.output.show import (
+    Format,
+    ReportFormat,
+    chosen,
+    show_frame,
+    show_rows,
+    written,
+)
 from polars_rank.cli.output.words import emit
 from polars_rank.io.frames import same_ids
 from polars_rank.uncertainty.bounds.labelings import grades_of
@@ -30,9 +34,9 @@ LABELS = ("no_relevant", "ties", "missing", "unjudged", "rel", "on_duplicate")
 @options_of(polars_rank.audit, measures=MEASURES)
 @options_of(polars_rank.per_query, only=("rank", "descending", *LABELS, "max_rank"))
 def audit(
-    *files: Paths,
+    *files: str,
     data: Input,
-    format: Reports = None,
+    format: ReportFormat | None = None,
     **options: Any,
 ) -> None:
     """Measure the effect of every disputed choice: on values, on the order of systems.
@@ -51,7 +55,9 @@ def audit(
 
 @options_of(polars_rank.bounds, measures=MEASURES)
 @options_of(polars_rank.per_query, only=LABELS)
-def bounds(*files: Paths, data: Input, format: Formats = None, **options: Any) -> None:
+def bounds(
+    *files: str, data: Input, format: Format | None = None, **options: Any
+) -> None:
     """Bound the values over unknown labels, and over orders of ties.
 
     The FILEs are runs and, last, the judgments; or one log, whose label is null where
@@ -78,10 +84,10 @@ def _labels(run: Any, options: Options) -> str:
 @options_of(polars_rank.estimate, measures=MEASURES)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def estimate(
-    *files: Paths,
-    model_qrels: Annotated[str, told("model_qrels", metavar="FILE")],
+    *files: str,
+    model_qrels: str,
     data: Input,
-    format: Formats = None,
+    format: Format | None = None,
     **options: Any,
 ) -> None:
     """Estimate means from few judgments by people and many by a model.

@@ -5,44 +5,123 @@ from __future__ import annotations
 import shlex
 import shutil
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-from cyclopts import Parameter
+from cyclopts import App
 
 from polars_rank import clicks
-from polars_rank.cli.commands.clicks_log import (
-    Example,
-    Paths,
-    Shown,
-    app,
-    command,
-    open_files,
-    opened,
-    say_taken,
-)
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Formats
-from polars_rank.cli.input.runs import Options
+from polars_rank.cli.derive import F, UsageError, group, options_of, tuple_of
+from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import chosen, pairs, show, show_rows, show_values
-from polars_rank.cli.output.words import sentence
+from polars_rank.cli.output.show import (
+    Format,
+    chosen,
+    pairs,
+    show,
+    show_rows,
+    show_values,
+)
+from polars_rank.cli.output.words import remark, sentence
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.clicks.simulation.users import UserModel
+from polars_rank.core.vocabulary import PARAMETERS
 from polars_rank.example import clicks_path
 from polars_rank.exceptions import DataWarning
 from polars_rank.io import write
 
-__all__ = ["app"]
+IMPRESSION = ("impression_id",)
+HARVEST = "harvest"  # propensities of the log itself
+
+app = App(name="clicks")
+
+
+def command(
+    function: Callable[..., Any], usage: str = "LOG... [OPTIONS]", **settings: Any
+) -> Callable[[F], F]:
+    """Add a command for a function of logs, with its options; see ``options_of``."""
+
+    def add(own: F) -> F:
+        name = own.__name__.replace("_", "-")
+        shown = f"Usage: polars-rank clicks {name} {usage}"
+        named = {"impression": IMPRESSION} | settings
+        return app.command(options_of(function, **named)(own), usage=shown)
+
+    return add
+
+
+def open_files(files: Sequence[str], *, example: bool) -> pl.LazyFrame:
+    """The rows of all files, or of the example."""
+    if example and files:
+        raise UsageError("--example brings its own data: name no LOG with it.")
+    if not files and not example:
+        raise UsageError("name a LOG, or try --example.")
+    if example:
+        return pl.scan_parquet(clicks_path())
+    frames = [open_file(file, "run") for file in files]
+    return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
+
+
+def opened(options: Options) -> Options:
+    """The options, with the files that they name opened."""
+    return {
+        name: open_file(value, "run") if is_file(name, value) else value
+        for name, value in options.items()
+    }
+
+
+def is_file(name: str, value: object) -> bool:
+    """Whether the option names a file; the bias may be a number or a method, too."""
+    named = isinstance(value, str) and value != HARVEST
+    return PARAMETERS[name].kind == "file" and named
+
+
+@group
+class Shown:
+    """What is read and how the result is shown."""
+
+    example: bool = False
+    format: Format | None = None
+    out: Path | None = None
+
+    def print(
+        self,
+        function: Callable[..., pl.LazyFrame],
+        files: Sequence[str],
+        options: Options,
+        keys: int = 1,
+    ) -> None:
+        """Call the function on the log, write where asked for, and print.
+
+        ``keys`` columns name a row, besides those of ``--by``.
+        """
+        log, given = open_files(files, example=self.example), opened(options)
+        with Bar.of(given):
+            table = function(log, **given).collect(engine="streaming")
+        if self.out is not None:
+            write(table, self.out)
+        keys += len(options.get("by", ()))
+        if keys or chosen(self.format) != "table":
+            show_values(table, keys=keys, format=self.format)
+        else:
+            show(pairs("measure", "value", table.row(0, named=True)))
+
+
+def say_taken(options: Options) -> None:
+    """Say which options ``--example`` took for those that were not given."""
+    words = [f"--{n} {v}" for n, given in options.items() for v in tuple_of(given)]
+    if words:
+        remark(f"--example takes {' '.join(words)}")
+
 
 EXAMPLE_SYSTEMS = ("new_score", "score")
 
 
 @command(clicks.report, without=("check", "layout"))
 def report(
-    *files: Paths, example: Example = False, format: Formats = None, **options: Any
+    *files: str, example: bool = False, format: Format | None = None, **options: Any
 ) -> None:
     """Say what is in a log, what is wrong, and what can be estimated from it.
 
@@ -90,14 +169,14 @@ def _in_options(messages: pl.Series) -> pl.Series:
 
 
 @command(clicks.behavior, measures=DEFAULT)
-def behavior(*files: Paths, shown: Shown, **options: Any) -> None:
+def behavior(*files: str, shown: Shown, **options: Any) -> None:
     """Measure how people use a search: clicks, abandonment, positions, dwell times."""
     keys = int(options.get("interval", "none") != "none")
     shown.print(clicks.behavior, files, options, keys=keys)
 
 
 @command(clicks.propensities)
-def propensities(*files: Paths, shown: Shown, **options: Any) -> None:
+def propensities(*files: str, shown: Shown, **options: Any) -> None:
     """Estimate how likely each position is examined, relative to the first one.
 
     The --method is the source of the estimate: documents at several positions
@@ -107,25 +186,12 @@ def propensities(*files: Paths, shown: Shown, **options: Any) -> None:
     shown.print(clicks.propensities, files, options)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@group
 class Bias:
     """How likely each position is examined."""
 
-    propensities: Annotated[
-        str | None,
-        told(
-            "file",
-            "File with position and propensity (or alpha and beta); counterfactual "
-            "also takes harvest, to estimate them from this log, with their errors in "
-            "the intervals.",
-            metavar="FILE",
-        ),
-    ] = None
-    eta: Annotated[
-        float | None,
-        told("choice", "Instead of a file: the propensity is position ** -eta."),
-    ] = None
+    propensities: str | None = None
+    eta: float | None = None
 
     def given(
         self, options: Options, *, without: tuple[str, ...], taken: Options | None
@@ -153,7 +219,7 @@ class Bias:
 
 
 @command(clicks.counterfactual, "LOG... --new COLUMN", measure="dcg@10")
-def counterfactual(*files: Paths, shown: Shown, bias: Bias, **options: Any) -> None:
+def counterfactual(*files: str, shown: Shown, bias: Bias, **options: Any) -> None:
     """Estimate what other rankings would have scored on a log."""
     taken: Options = {}
     if shown.example and "new" not in options:
@@ -167,7 +233,7 @@ def counterfactual(*files: Paths, shown: Shown, bias: Bias, **options: Any) -> N
 
 
 @command(clicks.sensitivity, "LOG... --new COLUMN", measure="dcg@10")
-def sensitivity(*files: Paths, shown: Shown, **options: Any) -> None:
+def sensitivity(*files: str, shown: Shown, **options: Any) -> None:
     """Show how the winner depends on the position bias that is assumed."""
     if shown.example and "new" not in options:
         options["new"] = EXAMPLE_SYSTEMS
@@ -190,18 +256,11 @@ def _with_systems(options: Options) -> Options:
 
 @command(clicks.judgments)
 def judgments(
-    *files: Paths,
+    *files: str,
     shown: Shown,
     bias: Bias,
-    threshold: Annotated[
-        tuple[float, ...],
-        told(
-            "choice",
-            "The label is the number of thresholds that the estimate reaches; may be "
-            "repeated.",
-        ),
-    ] = (),
-    grades: Annotated[int | None, told("grades")] = None,
+    threshold: tuple[float, ...] = (),
+    grades: int | None = None,
     **options: Any,
 ) -> None:
     """Make judgments of queries and documents from clicks."""
@@ -222,7 +281,7 @@ def judgments(
 
 
 @command(clicks.interleaving, without=("method",), team="team")
-def interleaving(*files: Paths, shown: Shown, **options: Any) -> None:
+def interleaving(*files: str, shown: Shown, **options: Any) -> None:
     """Say which of the interleaved rankers won (team draft)."""
     shown.print(clicks.interleaving, files, options, keys=2)
 
@@ -235,9 +294,9 @@ def interleaving(*files: Paths, shown: Shown, **options: Any) -> None:
     cluster=("user_id",),
 )
 def compare_arms(
-    *files: Paths,
+    *files: str,
     shown: Shown,
-    control: Annotated[str | None, told("control")] = None,
+    control: str | None = None,
     **options: Any,
 ) -> None:
     """Compare the arms of an experiment with its control."""
@@ -269,25 +328,11 @@ def _choices(log: pl.LazyFrame, arm: str) -> str:
 @options_of(clicks.simulate, without=("gamma", "continuation"))
 def simulate(
     *,
-    out: Annotated[Path, told_output("Parquet file for the log.", "parquet")],
-    n_impressions: Annotated[
-        float, told("choice", "Number of impressions, such as 10000 or 1e6.")
-    ] = 10_000,
-    user_model: Annotated[UserModel, told("user_model")] = "pbm",
-    truth: Annotated[
-        Path | None,
-        told_output(
-            "Also write the relevance of every document to this Parquet file.",
-            "parquet",
-        ),
-    ] = None,
-    example: Annotated[
-        bool,
-        told(
-            "file",
-            "Write the log that ships with the package; all other options are ignored.",
-        ),
-    ] = False,
+    out: Path,
+    n_impressions: float = 10_000,
+    user_model: UserModel = "pbm",
+    truth: Path | None = None,
+    example: bool = False,
     **options: Any,
 ) -> None:
     """Write a click log whose truth is known."""

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 import polars_rank
 from polars_rank.cli.commands.audit import runs_of
 from polars_rank.cli.commands.why import parts_of, shown
-from polars_rank.cli.derive import UsageError, options_of, told
+from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import (
     ABOUT_ITEMS,
     EVALUATING,
     NONE,
-    Formats,
-    Parquet,
-    Paths,
-    Picture,
-    QuoteFormulas,
-    Reports,
     Systems,
     evaluating,
 )
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.input.values import values_of
-from polars_rank.cli.output.show import chosen, show_frame, show_rows, table_of, written
+from polars_rank.cli.output.show import (
+    Format,
+    ReportFormat,
+    chosen,
+    show_frame,
+    show_rows,
+    table_of,
+    written,
+)
 from polars_rank.cli.output.words import emit
 from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.result import Comparison
@@ -46,29 +49,14 @@ TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 @options_of(polars_rank.compare, shared=False)
 @evaluating
 def compare(
-    *files: Paths,
+    *files: str,
     data: Systems,
-    format: Reports = None,
-    table: Annotated[
-        TableName | None,
-        told(
-            "output",
-            "Print this table only; pairs are the differences, between_segments tells "
-            "whether they differ between segments. Default: means and pairs; in csv "
-            "and tsv pairs.",
-        ),
-    ] = None,
-    parts: Annotated[
-        bool,
-        told(
-            "output",
-            "Print the largest parts of each difference from --baseline (or the first "
-            "run), too: segments, and documents that were lost, gained or moved.",
-        ),
-    ] = False,
-    plot: Picture = None,
-    per_query: Parquet = None,
-    quote_formulas: QuoteFormulas = False,
+    format: ReportFormat | None = None,
+    table: TableName | None = None,
+    parts: bool = False,
+    plot: Path | None = None,
+    per_query: Path | None = None,
+    quote_formulas: bool = False,
     **options: Any,
 ) -> None:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
@@ -186,7 +174,7 @@ class _Alone(Shown):
 @options_of(polars_rank.compare, only=COMPARING, shared=False)
 @evaluating
 def orders(
-    *files: Paths, data: Systems, format: Formats = None, **options: Any
+    *files: str, data: Systems, format: Format | None = None, **options: Any
 ) -> None:
     """Compare the orders in which measures put the systems: rank correlation, swaps.
 
@@ -203,7 +191,7 @@ def orders(
 @options_of(polars_rank.compare, only=COMPARING, shared=False, test="randomized_tukey")
 @evaluating
 def discriminative(
-    *files: Paths, data: Systems, format: Formats = None, **options: Any
+    *files: str, data: Systems, format: Format | None = None, **options: Any
 ) -> None:
     """Measure discriminative power: how many pairs of systems a measure tells apart.
 
@@ -221,16 +209,10 @@ def discriminative(
 
 @options_of(polars_rank.comparison.power)
 def power(
-    file: Annotated[
-        str | None,
-        told(
-            "file",
-            "Values of a pilot, such as evaluate --per-query writes; or use --sd.",
-        ),
-    ] = None,
+    file: str | None = None,
     /,
     *,
-    format: Formats = None,
+    format: Format | None = None,
     **options: Any,
 ) -> None:
     """Plan a comparison: queries needed, or the difference that can be detected."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import polars as pl
 from rich.table import Table
@@ -11,9 +11,16 @@ from rich.text import Text
 
 import polars_rank
 from polars_rank import recommend
-from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.input.options import NONE, Formats, Input, Paths
-from polars_rank.cli.output.show import chosen, pairs, show, show_frame, show_rows
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import NONE, Input
+from polars_rank.cli.output.show import (
+    Format,
+    chosen,
+    pairs,
+    show,
+    show_frame,
+    show_rows,
+)
 from polars_rank.cli.output.words import STDIN, terminal
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
@@ -21,13 +28,9 @@ from polars_rank.core.registry import METRICS, Metric
 from polars_rank.recommend.split_report import Rule
 from polars_rank.report.table import visible
 
-Interactions: TypeAlias = Annotated[
-    str, told("file", "File with one row per interaction.")
-]
-
 
 @options_of()
-def measures(*, format: Formats = None) -> None:
+def measures(*, format: Format | None = None) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.
 
     Names after "also" are what other tools call the measure.
@@ -42,7 +45,7 @@ def measures(*, format: Formats = None) -> None:
 
 
 @options_of()
-def conventions(*, format: Formats = None) -> None:
+def conventions(*, format: Format | None = None) -> None:
     """List the conventions: name, tool, and its choices in a few words."""
     rows = [(name, tool.name, tool.follows) for name, tool in TOOLS.items()]
     table = _grid((n, Text(tool, style="cyan"), Text(does)) for n, tool, does in rows)
@@ -69,9 +72,7 @@ def _families() -> Iterator[Table | Text]:
 
 
 @options_of()
-def explain(
-    measure: str, /, *, convention: Annotated[str, told("convention")] = DEFAULT
-) -> None:
+def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
     """Explain a measure: definition, choices, undefined case, source, tools.
 
     The measure is such as ndcg@10, "err(max_grade=3)@20", or another tool's name such
@@ -98,7 +99,7 @@ def explain(
 
 
 @options_of()
-def match_report(*files: Paths, data: Input, format: Formats = None) -> None:
+def match_report(*files: str, data: Input, format: Format | None = None) -> None:
     """Report how the ids of a run match those of its judgments: counts and shares."""
     given = data.sort_out(files)
     if given.qrels is None or len(given.runs) > 1:
@@ -113,15 +114,12 @@ def match_report(*files: Paths, data: Input, format: Formats = None) -> None:
 
 @options_of(recommend.check_split)
 def split_check(
-    train: Interactions,
-    test: Interactions,
+    train: str,
+    test: str,
     /,
     *,
-    fail_on: Annotated[
-        tuple[Rule, ...],
-        told("choice", "Exit with status 3 if something breaks this rule."),
-    ] = (),
-    format: Formats = None,
+    fail_on: tuple[Rule, ...] = (),
+    format: Format | None = None,
     **options: Any,
 ) -> int:
     """Check a split of interactions: leaks, cold users and items, repeated pairs.

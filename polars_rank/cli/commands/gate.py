@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from warnings import catch_warnings
 
 import polars as pl
@@ -19,8 +19,8 @@ from polars_rank.cli.commands.why import (
     parts_of,
     shown,
 )
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Input, Paths, Queries, evaluating
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import Input, evaluating
 from polars_rank.cli.input.runs import Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.show import written
@@ -33,43 +33,18 @@ from polars_rank.report.table import Table
 @options_of(polars_rank.gate, without=("baseline", "documents"), shared=False)
 @evaluating
 def gate(
-    base: Annotated[
-        Path, told("file", "Values of the ranking that is live, or its run.")
-    ],
+    base: Path,
     /,
-    *files: Paths,
+    *files: str,
     data: Input,
-    queries: Queries = None,
-    margin: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Largest drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.",
-            metavar="[MEASURE=]NUMBER",
-        ),
-    ] = (),
-    floor: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Lowest mean that is allowed, such as ndcg@10=0.42.",
-            metavar="MEASURE=NUMBER",
-        ),
-    ] = (),
-    strict: Annotated[bool, told("choice", "Fail on warnings, too.")] = False,
-    update_baseline: Annotated[
-        bool, told("output", "Write the new values to BASE, and check nothing.")
-    ] = False,
-    format: Annotated[
-        Literal["table", "markdown", "json"], told("output", "What to print.")
-    ] = "table",
-    report: Annotated[
-        Path | None, told_output("Write Markdown for a pull request to this file.")
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        told_output("Write everything to this file as JSON.", name="--json"),
-    ] = None,
+    queries: str | None = None,
+    margin: tuple[str, ...] = (),
+    floor: tuple[str, ...] = (),
+    strict: bool = False,
+    update_baseline: bool = False,
+    format: Literal["table", "markdown", "json"] = "table",
+    report: Path | None = None,
+    json_file: Path | None = None,
     **options: Any,
 ) -> int:
     """Fail if a change made the ranking worse than a baseline.

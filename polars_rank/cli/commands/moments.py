@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
+from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import (
     QUERY,
-    Formats,
-    Paths,
-    Picture,
     Systems,
     evaluating,
 )
@@ -35,24 +32,14 @@ NOTE = "With a baseline: the mean difference, system - baseline."
 PERIOD = "period"
 DATE = r"(\d{4}-\d{2}-\d{2})"
 
-Out: TypeAlias = Annotated[
-    Path | None,
-    told_output(
-        "Write the sums to this Parquet file, with measures, convention and judgments; "
-        "they are printed then only with --format.",
-        "parquet",
-        name=("--out", "-o"),
-    ),
-]
-
 
 @options_of(polars_rank.comparison.moments, shared=False)
 @evaluating
 def moments(
-    *files: Paths,
+    *files: str,
     data: Systems,
-    format: Formats = None,
-    out: Out = None,
+    format: Format | None = None,
+    out: Path | None = None,
     **options: Any,
 ) -> None:
     """Sum up a day: all that compare and trend need, in a file of a few kilobytes.
@@ -75,7 +62,7 @@ def moments(
 
 @options_of(polars_rank.comparison.merge)
 def merge(
-    *files: Paths, format: Formats = None, out: Out = None, **options: Any
+    *files: str, format: Format | None = None, out: Path | None = None, **options: Any
 ) -> None:
     """Add up moments: days to a month, months to a year.
 
@@ -98,21 +85,13 @@ def merge(
     ),
 )
 def trend(
-    *files: Paths,
-    time: Annotated[str | None, told("time")] = None,
-    query: Annotated[tuple[str, ...], told("query")] = QUERY,
-    window: Annotated[int | Literal["none"], told("window")] = 1,
-    format: Formats = None,
-    plot: Picture = None,
-    mark: Annotated[
-        tuple[str, ...],
-        told(
-            "output",
-            "Event to mark in the picture, such as 2026-11-22=release 7; may be "
-            "repeated.",
-            metavar="PERIOD=NAME",
-        ),
-    ] = (),
+    *files: str,
+    time: str | None = None,
+    query: tuple[str, ...] = QUERY,
+    window: int | Literal["none"] = 1,
+    format: Format | None = None,
+    plot: Path | None = None,
+    mark: tuple[str, ...] = (),
     **options: Any,
 ) -> None:
     """Follow systems and their differences over time, from moments of days.

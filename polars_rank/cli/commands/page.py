@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,8 +20,8 @@ from polars_rank.cli.commands.page_parts import (
     values_of_runs,
 )
 from polars_rank.cli.commands.why import REFUSED, Explained, not_shown
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Input, Paths, Queries
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import Input
 from polars_rank.cli.input.runs import Files, Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.bar import Bar
@@ -44,38 +44,16 @@ ABOUT = ("by", "weight", "weight_before", "cluster")
     ),
 )
 def page(
-    *files: Paths,
+    *files: str,
     data: Input,
-    output: Annotated[
-        Path, told_output("The page to write.", "html", name=("--output", "-o"))
-    ],
-    measures: Annotated[tuple[str, ...], told("measures")] = (),
-    queries: Queries = None,
-    documents: Annotated[
-        str | None,
-        told("file", "Attributes of documents, such as --title.", metavar="FILE"),
-    ] = None,
-    days: Annotated[
-        tuple[str, ...],
-        told(
-            "file",
-            "Moments of a day, for the trend; may be repeated.",
-            metavar="FILE",
-        ),
-    ] = (),
-    features: Annotated[tuple[str, ...], told("features")] = (),
-    margin: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Show the verdict of a gate with this margin, such as 0.01.",
-            metavar="[MEASURE=]NUMBER",
-        ),
-    ] = (),
-    min_queries: Annotated[
-        int,
-        told("choice", "Slices with fewer queries, in either half, are not tried."),
-    ] = 20,
+    output: Path,
+    measures: tuple[str, ...] = (),
+    queries: str | None = None,
+    documents: str | None = None,
+    days: tuple[str, ...] = (),
+    features: tuple[str, ...] = (),
+    margin: tuple[str, ...] = (),
+    min_queries: int = 20,
     **options: Any,
 ) -> None:
     """Write one HTML file that shows why means moved, down to the documents.

@@ -4,40 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from warnings import catch_warnings
 
 import polars as pl
 
 from polars_rank import analysis
 from polars_rank.cli.commands.audit import runs_of
-from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.input.options import Formats, Input, Paths
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import Input
 from polars_rank.cli.input.runs import FAILED, Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import chosen, show_frame, table_of, written
+from polars_rank.cli.output.show import Format, chosen, show_frame, table_of, written
 from polars_rank.cli.output.words import emit
 from polars_rank.report.table import Table, as_markdown, as_text
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
-Chosen = Annotated[
-    Part | None,
-    told(
-        "output",
-        "Print this table only. Default: summary and segments; in csv, tsv and json "
-        "summary.",
-    ),
-]
 OURS = ("after", "qrels", "system")
 REFUSED = (UsageError, TypeError, ValueError, *FAILED)
 
 
 @options_of(analysis.changes, without=OURS)
 def changes(
-    *files: Paths,
+    *files: str,
     data: Input,
-    table: Chosen = None,
-    format: Formats = None,
+    table: Part | None = None,
+    format: Format | None = None,
     **options: Any,
 ) -> None:
     """Compare the first documents of two runs: overlap, moves, what entered and left.
@@ -53,10 +45,10 @@ def changes(
 
 @options_of(analysis.reasons, without=OURS, measure="ndcg@10")
 def reasons(
-    *files: Paths,
+    *files: str,
     data: Input,
-    table: Chosen = None,
-    format: Formats = None,
+    table: Part | None = None,
+    format: Format | None = None,
     **options: Any,
 ) -> None:
     """Take a difference apart: documents, kinds of moves, labels, segments.
@@ -77,7 +69,7 @@ def reasons(
 
 @options_of(analysis.to_judge, without=OURS, measure="ndcg@10")
 def to_judge(
-    *files: Paths, data: Input, format: Formats = None, **options: Any
+    *files: str, data: Input, format: Format | None = None, **options: Any
 ) -> None:
     """Name the unjudged documents whose label can change a mean, or an order, most.
 
@@ -95,7 +87,7 @@ def to_judge(
 
 @options_of(analysis.contributions, without=OURS, measure="ndcg@10")
 def contributions(
-    *files: Paths, data: Input, format: Formats = None, **options: Any
+    *files: str, data: Input, format: Format | None = None, **options: Any
 ) -> None:
     """Print what each document adds to the value of its query.
 
@@ -112,11 +104,11 @@ def contributions(
 
 @options_of(analysis.slices)
 def slices(
-    file: Annotated[str, told("file", "Values per query, with their features.")],
+    file: str,
     /,
     *,
-    features: Annotated[tuple[str, ...], told("features")],
-    format: Formats = None,
+    features: tuple[str, ...],
+    format: Format | None = None,
     **options: Any,
 ) -> None:
     """Find the slices of queries whose mean is far from that of the others.

@@ -25,6 +25,7 @@ from polars_rank.report.table import Table as ReportTable
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]
+ReportFormat: TypeAlias = Format | Literal["html", "latex"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 # Spreadsheets in East Asia take the full-width signs for the others.
