@@ -33,6 +33,7 @@ from polars_rank.exceptions import DataWarning
 from polars_rank.io import write
 
 IMPRESSION = ("impression_id",)
+EXAMPLE_SYSTEMS = ("new_score", "score")
 HARVEST = "harvest"  # propensities of the log itself
 
 app = App(name="clicks")
@@ -44,38 +45,23 @@ def command(
     """Add a command for a function of logs, with its options; see ``options_of``."""
 
     def add(own: F) -> F:
-        name = own.__name__.replace("_", "-")
-        shown = f"Usage: polars-rank clicks {name} {usage}"
+        words = f"Usage: polars-rank clicks {own.__name__.replace('_', '-')} {usage}"
         named = {"impression": IMPRESSION} | settings
-        return app.command(options_of(function, **named)(own), usage=shown)
+        return app.command(options_of(function, **named)(own), usage=words)
 
     return add
 
 
-def open_files(files: Sequence[str], *, example: bool) -> pl.LazyFrame:
-    """The rows of all files, or of the example."""
-    if example and files:
-        raise UsageError("--example brings its own data: name no LOG with it.")
-    if not files and not example:
-        raise UsageError("name a LOG, or try --example.")
-    if example:
-        return pl.scan_parquet(clicks_path())
-    frames = [open_file(file, "run") for file in files]
-    return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
-
-
 def opened(options: Options) -> Options:
     """The options, with the files that they name opened."""
-    return {
-        name: open_file(value, "run") if is_file(name, value) else value
+    files = {
+        name: open_file(value, "run")
         for name, value in options.items()
+        if PARAMETERS[name].kind == "file"
+        and isinstance(value, str)  # the bias may be a number,
+        and value != HARVEST  # or a method
     }
-
-
-def is_file(name: str, value: object) -> bool:
-    """Whether the option names a file; the bias may be a number or a method, too."""
-    named = isinstance(value, str) and value != HARVEST
-    return PARAMETERS[name].kind == "file" and named
+    return options | files
 
 
 @group
@@ -85,6 +71,24 @@ class Shown:
     example: bool = False
     format: Format | None = None
     out: Path | None = None
+
+    def log(self, files: Sequence[str]) -> pl.LazyFrame:
+        """The rows of all files, or of the example."""
+        if self.example and files:
+            raise UsageError("--example brings its own data: name no LOG with it.")
+        if self.example:
+            return pl.scan_parquet(clicks_path())
+        if not files:
+            raise UsageError("name a LOG, or try --example.")
+        return pl.concat([open_file(f, "run") for f in files], how="vertical_relaxed")
+
+    def taken(self, options: Options, **usual: Any) -> Options:
+        """Add what ``--example`` takes for options that are not given, and say so."""
+        lacking = {n: v for n, v in usual.items() if self.example and n not in options}
+        words = [f"--{n} {v}" for n, own in lacking.items() for v in tuple_of(own)]
+        if words:
+            remark(f"--example takes {' '.join(words)}")
+        return options | lacking
 
     def print(
         self,
@@ -97,7 +101,7 @@ class Shown:
 
         ``keys`` columns name a row, besides those of ``--by``.
         """
-        log, given = open_files(files, example=self.example), opened(options)
+        log, given = self.log(files), opened(options)
         with Bar.of(given):
             table = function(log, **given).collect(engine="streaming")
         if self.out is not None:
@@ -109,16 +113,6 @@ class Shown:
             show(pairs("measure", "value", table.row(0, named=True)))
 
 
-def say_taken(options: Options) -> None:
-    """Say which options ``--example`` took for those that were not given."""
-    words = [f"--{n} {v}" for n, given in options.items() for v in tuple_of(given)]
-    if words:
-        remark(f"--example takes {' '.join(words)}")
-
-
-EXAMPLE_SYSTEMS = ("new_score", "score")
-
-
 @command(clicks.report, without=("check", "layout"))
 def report(
     *files: str, example: bool = False, format: Format | None = None, **options: Any
@@ -128,14 +122,19 @@ def report(
     Nothing is refused: what is wrong is reported on standard error in every format,
     and in a table of its own on a terminal.
     """
-    log, given = open_files(files, example=example), opened(options)
+    log, given = Shown(example=example).log(files), opened(options)
     with Bar.of(given):
         found = clicks.report(log, **given)
-    _warn_of_faults(found)
+    for _, count, message in found.faults.rows():
+        warnings.warn(f"{message} ({count} found)", DataWarning, stacklevel=2)
+    facts = {name: int(v) if v == int(v) else v for name, v in found.facts.rows()}
+    rows, broken = facts["rows"], facts["rows"] - facts["rows that break no rule"]
+    if broken:
+        text = f"{broken} of {rows} rows break a rule; clicks, positions and pairs are"
+        warnings.warn(f"{text} those of the others", DataWarning, stacklevel=2)
     if chosen(format) != "table":
         show_rows(found.facts, format, keys=1)
         return
-    facts = {name: int(v) if v == int(v) else v for name, v in found.facts.rows()}
     show(pairs("", "", facts))
     faults = found.faults.select("rule", "message", "rows")
     for table, keys in ((found.positions, 1), (faults, 2), (found.methods, 3)):
@@ -143,20 +142,6 @@ def report(
             show("")
             told = [_in_options(table[n]) for n in ("message", "why") if n in table]
             show_values(table.with_columns(told), keys=keys, format="table")
-
-
-def _warn_of_faults(report: clicks.LogReport) -> None:
-    """Say which rules are broken, and what the facts are about then."""
-    for _, count, message in report.faults.iter_rows():
-        warnings.warn(f"{message} ({count} found)", DataWarning, stacklevel=2)
-    facts = dict(report.facts.iter_rows())
-    rows, sound = int(facts["rows"]), int(facts["rows that break no rule"])
-    if sound < rows:
-        text = (
-            f"{rows - sound} of {rows} rows break a rule; clicks, positions and pairs "
-            "are those of the others"
-        )
-        warnings.warn(text, DataWarning, stacklevel=2)
 
 
 def _in_options(messages: pl.Series) -> pl.Series:
@@ -194,57 +179,48 @@ class Bias:
     eta: float | None = None
 
     def given(
-        self, options: Options, *, without: tuple[str, ...], taken: Options | None
+        self, options: Options, shown: Shown, *without: str, **usual: Any
     ) -> Options:
-        """The argument; the methods ``without`` it need none.
+        """Add the argument, which the methods ``without`` it lack.
 
-        If none is given, the example takes eta 1, which is added to what is ``taken``.
+        The example has one, and takes what is ``usual``.
         """
         file, eta = self.propensities, self.eta
         if file is not None and eta is not None:
             raise UsageError("give --propensities or --eta, not both.")
-        if file is not None or eta is not None:
-            return {"propensities": eta if file is None else file}
-        if "propensity" in options or options.get("method") in without:
-            return {}
-        if taken is None:
+        known = "propensity" in options or options.get("method") in without
+        if file is None and eta is None and not known:
+            usual["eta"] = 1.0
+        options = shown.taken(options, **usual)
+        value = options.pop("eta", eta) if file is None else file
+        if value is None and not known:
             raise UsageError(
-                "say how likely each position is examined: --propensities FILE "
-                "(what the command clicks propensities writes with --out), --eta "
-                "NUMBER or --propensity COLUMN; for clicks counterfactual also "
-                "--propensities harvest, from the log itself."
+                "say how likely each position is examined: --propensities FILE (what "
+                "the command clicks propensities writes with --out), --eta NUMBER or "
+                "--propensity COLUMN; for clicks counterfactual also --propensities "
+                "harvest, from the log itself."
             )
-        taken["eta"] = 1.0
-        return {"propensities": 1.0}
+        return options if value is None else options | {"propensities": value}
 
 
 @command(clicks.counterfactual, "LOG... --new COLUMN", measure="dcg@10")
 def counterfactual(*files: str, shown: Shown, bias: Bias, **options: Any) -> None:
     """Estimate what other rankings would have scored on a log."""
-    taken: Options = {}
-    if shown.example and "new" not in options:
-        taken["new"] = EXAMPLE_SYSTEMS
-        if "baseline" not in options:
-            taken["baseline"] = EXAMPLE_SYSTEMS[-1]
-    options |= taken
-    given = bias.given(options, without=("dm",), taken=taken if shown.example else None)
-    say_taken(taken)
-    shown.print(clicks.counterfactual, files, _with_systems(options) | given)
+    systems = {"new": EXAMPLE_SYSTEMS, "baseline": EXAMPLE_SYSTEMS[-1]}
+    usual = {} if "new" in options else systems
+    options = bias.given(options, shown, "dm", **usual)
+    shown.print(clicks.counterfactual, files, _with_systems(options))
 
 
 @command(clicks.sensitivity, "LOG... --new COLUMN", measure="dcg@10")
 def sensitivity(*files: str, shown: Shown, **options: Any) -> None:
     """Show how the winner depends on the position bias that is assumed."""
-    if shown.example and "new" not in options:
-        options["new"] = EXAMPLE_SYSTEMS
-        say_taken({"new": EXAMPLE_SYSTEMS})
-    columns = [*options.get("by", ()), "eta", "system", "crossover"]
-    columns += ["estimate", "difference"]
+    options = shown.taken(options, new=EXAMPLE_SYSTEMS)
+    names = ("eta", "system", "crossover", "estimate", "difference")
+    columns = [*options.get("by", ()), *names]
     shown.print(
         lambda log, **given: clicks.sensitivity(log, **given).select(columns),
-        files,
-        _with_systems(options),
-        keys=3,
+        *(files, _with_systems(options), 3),
     )
 
 
@@ -269,11 +245,7 @@ def judgments(
     if [*threshold] != sorted({*threshold}):
         rising = " ".join(f"--threshold {t:g}" for t in sorted({*threshold}))
         raise UsageError(f"thresholds must rise: {rising}.")
-    taken: Options = {}
-    options |= bias.given(
-        options, without=("ctr", "coec"), taken=taken if shown.example else None
-    )
-    say_taken(taken)
+    options = bias.given(options, shown, "ctr", "coec")
     if threshold or grades is not None:
         options["grades"] = threshold or grades
     keys = 2 - len(options.get("by", ()))
@@ -294,18 +266,13 @@ def interleaving(*files: str, shown: Shown, **options: Any) -> None:
     cluster=("user_id",),
 )
 def compare_arms(
-    *files: str,
-    shown: Shown,
-    control: str | None = None,
-    **options: Any,
+    *files: str, shown: Shown, control: str | None = None, **options: Any
 ) -> None:
     """Compare the arms of an experiment with its control."""
-    log, arm = open_files(files, example=shown.example), options["arm"]
+    log, arm = shown.log(files), options["arm"]
+    control = control or shown.taken({}, control="A").get("control")
     if control is None:
-        if not shown.example:
-            raise UsageError(f"name the arm to compare with: {_choices(log, arm)}.")
-        control = "A"
-        say_taken({"control": control})
+        raise UsageError(f"name the arm to compare with: {_choices(log, arm)}.")
     dtype = log.collect_schema().get(arm)
     value: object = control
     if dtype == pl.Boolean:
