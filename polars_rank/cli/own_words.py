@@ -45,7 +45,7 @@ OWN = kinds(
     column={
         "evaluate.system": "Column that names the systems in one file; with several "
         "runs, name of the output column with their tags or file names (default: "
-        "system).",
+        "system)."
     },
     choice={
         "eta": "Instead of a file: the propensity is position ** -eta.",

@@ -16,15 +16,9 @@ from polars_rank import clicks
 from polars_rank.cli.derive import F, UsageError, group, options_of, tuple_of
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import (
-    Format,
-    chosen,
-    pairs,
-    show,
-    show_rows,
-    show_values,
-)
+from polars_rank.cli.output.show import pairs, show, show_rows, show_values
 from polars_rank.cli.output.words import remark, sentence
+from polars_rank.cli.shown import Shown
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.clicks.simulation.users import UserModel
 from polars_rank.core.vocabulary import PARAMETERS
@@ -65,11 +59,10 @@ def opened(options: Options) -> Options:
 
 
 @group
-class Shown:
+class OfLog(Shown):
     """What is read and how the result is shown."""
 
     example: bool = False
-    format: Format | None = None
     out: Path | None = None
 
     def log(self, files: Sequence[str]) -> pl.LazyFrame:
@@ -107,22 +100,20 @@ class Shown:
         if self.out is not None:
             write(table, self.out)
         keys += len(options.get("by", ()))
-        if keys or chosen(self.format) != "table":
-            show_values(table, keys=keys, format=self.format)
+        if keys or self.form != "table":
+            show_values(table, keys=keys, format=self.form)
         else:
             show(pairs("measure", "value", table.row(0, named=True)))
 
 
 @command(clicks.report, without=("check", "layout"))
-def report(
-    *files: str, example: bool = False, format: Format | None = None, **options: Any
-) -> None:
+def report(*files: str, shown: Shown, example: bool = False, **options: Any) -> None:
     """Say what is in a log, what is wrong, and what can be estimated from it.
 
     Nothing is refused: what is wrong is reported on standard error in every format,
     and in a table of its own on a terminal.
     """
-    log, given = Shown(example=example).log(files), opened(options)
+    log, given = OfLog(example=example).log(files), opened(options)
     with Bar.of(given):
         found = clicks.report(log, **given)
     for _, count, message in found.faults.rows():
@@ -132,8 +123,8 @@ def report(
     if broken:
         text = f"{broken} of {rows} rows break a rule; clicks, positions and pairs are"
         warnings.warn(f"{text} those of the others", DataWarning, stacklevel=2)
-    if chosen(format) != "table":
-        show_rows(found.facts, format, keys=1)
+    if shown.form != "table":
+        show_rows(found.facts, shown.form, keys=1)
         return
     show(pairs("", "", facts))
     faults = found.faults.select("rule", "message", "rows")
@@ -154,14 +145,14 @@ def _in_options(messages: pl.Series) -> pl.Series:
 
 
 @command(clicks.behavior, measures=DEFAULT)
-def behavior(*files: str, shown: Shown, **options: Any) -> None:
+def behavior(*files: str, shown: OfLog, **options: Any) -> None:
     """Measure how people use a search: clicks, abandonment, positions, dwell times."""
     keys = int(options.get("interval", "none") != "none")
     shown.print(clicks.behavior, files, options, keys=keys)
 
 
 @command(clicks.propensities)
-def propensities(*files: str, shown: Shown, **options: Any) -> None:
+def propensities(*files: str, shown: OfLog, **options: Any) -> None:
     """Estimate how likely each position is examined, relative to the first one.
 
     The --method is the source of the estimate: documents at several positions
@@ -179,7 +170,7 @@ class Bias:
     eta: float | None = None
 
     def given(
-        self, options: Options, shown: Shown, *without: str, **usual: Any
+        self, options: Options, shown: OfLog, *without: str, **usual: Any
     ) -> Options:
         """Add the argument, which the methods ``without`` it lack.
 
@@ -204,7 +195,7 @@ class Bias:
 
 
 @command(clicks.counterfactual, "LOG... --new COLUMN", measure="dcg@10")
-def counterfactual(*files: str, shown: Shown, bias: Bias, **options: Any) -> None:
+def counterfactual(*files: str, shown: OfLog, bias: Bias, **options: Any) -> None:
     """Estimate what other rankings would have scored on a log."""
     systems = {"new": EXAMPLE_SYSTEMS, "baseline": EXAMPLE_SYSTEMS[-1]}
     usual = {} if "new" in options else systems
@@ -213,7 +204,7 @@ def counterfactual(*files: str, shown: Shown, bias: Bias, **options: Any) -> Non
 
 
 @command(clicks.sensitivity, "LOG... --new COLUMN", measure="dcg@10")
-def sensitivity(*files: str, shown: Shown, **options: Any) -> None:
+def sensitivity(*files: str, shown: OfLog, **options: Any) -> None:
     """Show how the winner depends on the position bias that is assumed."""
     options = shown.taken(options, new=EXAMPLE_SYSTEMS)
     names = ("eta", "system", "crossover", "estimate", "difference")
@@ -233,7 +224,7 @@ def _with_systems(options: Options) -> Options:
 @command(clicks.judgments)
 def judgments(
     *files: str,
-    shown: Shown,
+    shown: OfLog,
     bias: Bias,
     threshold: tuple[float, ...] = (),
     grades: int | None = None,
@@ -253,7 +244,7 @@ def judgments(
 
 
 @command(clicks.interleaving, without=("method",), team="team")
-def interleaving(*files: str, shown: Shown, **options: Any) -> None:
+def interleaving(*files: str, shown: OfLog, **options: Any) -> None:
     """Say which of the interleaved rankers won (team draft)."""
     shown.print(clicks.interleaving, files, options, keys=2)
 
@@ -266,7 +257,7 @@ def interleaving(*files: str, shown: Shown, **options: Any) -> None:
     cluster=("user_id",),
 )
 def compare_arms(
-    *files: str, shown: Shown, control: str | None = None, **options: Any
+    *files: str, shown: OfLog, control: str | None = None, **options: Any
 ) -> None:
     """Compare the arms of an experiment with its control."""
     log, arm = shown.log(files), options["arm"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,8 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.commands.audit import runs_of
-from polars_rank.cli.commands.why import parts_of, shown
+from polars_rank.cli.commands.why import parts_of
 from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import (
     ABOUT_ITEMS,
@@ -23,20 +21,13 @@ from polars_rank.cli.input.options import (
 )
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.input.values import values_of
-from polars_rank.cli.output.show import (
-    Format,
-    ReportFormat,
-    chosen,
-    show_frame,
-    show_rows,
-    table_of,
-    written,
-)
+from polars_rank.cli.output.show import as_form, show_rows, table_of, written
 from polars_rank.cli.output.words import emit
+from polars_rank.cli.shown import Reported, Shown
 from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.result import Comparison
 from polars_rank.measures.measure import parse_measures, reads_labels
-from polars_rank.report.table import Shown, Table
+from polars_rank.report.table import Table
 
 WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."
 COMPARING = (
@@ -51,7 +42,7 @@ TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 def compare(
     *files: str,
     data: Systems,
-    format: ReportFormat | None = None,
+    shown: Reported,
     table: TableName | None = None,
     parts: bool = False,
     plot: Path | None = None,
@@ -67,7 +58,7 @@ def compare(
     """
     if options.get("by") == (NONE,):
         options["by"] = ()
-    form = chosen(format)
+    form = shown.form
     if parts and (table is not None or form not in ("table", "markdown")):
         raise UsageError("--parts goes with the tables: --format table or markdown.")
     choices = {name: options[name] for name in EVALUATING if name in options}
@@ -95,7 +86,7 @@ def compare(
     told = written(found, form)
     if parts:
         for part in _parts(found, files, data, choices, options):
-            told += f"\n\n{part}" if isinstance(part, str) else shown(part, form)
+            told += "\n\n" + (part if isinstance(part, str) else as_form(part, form))
     emit(told + "\n")
 
 
@@ -109,7 +100,7 @@ def _of_runs(
 ) -> Comparison:
     """Compare runs themselves: of a catalog there are no values per query."""
     judged = reads_labels(parse_measures(options["measures"]))
-    runs, given = runs_of(files, data, choices, judged=judged)
+    runs, given = data.runs(files, choices, judged=judged)
     if not isinstance(runs, dict) and given["qrels"] is None:
         raise UsageError("name two runs or more, each a FILE.")
     about = {name: options[name] for name in ABOUT_ITEMS if name in options}
@@ -129,7 +120,7 @@ def _parts(
     wrong = "--parts are of runs: name two runs or more, each a FILE."
     if data.example:
         raise UsageError(wrong)
-    runs, given = runs_of(files, data, dict(choices), judged=False)
+    runs, given = data.runs(files, dict(choices), judged=False)
     if not isinstance(runs, dict):
         raise UsageError(wrong)
     if data.queries is not None:
@@ -158,24 +149,12 @@ def _show(
     tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
     title = "Differences between segments"
     table = tables.get(name) or table_of(rows, title, keys, [WELCH])
-    emit(written(_Alone(table), format) + "\n")
-
-
-@dataclass(frozen=True)
-class _Alone(Shown):
-    """A result that is one table."""
-
-    table: Table
-
-    def tables(self) -> list[Table]:
-        return [self.table]
+    emit(as_form(table, format) + "\n")
 
 
 @options_of(polars_rank.compare, only=COMPARING, shared=False)
 @evaluating
-def orders(
-    *files: str, data: Systems, format: Format | None = None, **options: Any
-) -> None:
+def orders(*files: str, data: Systems, shown: Shown, **options: Any) -> None:
     """Compare the orders in which measures put the systems: rank correlation, swaps.
 
     The FILEs are those that compare takes. One row per pair of measures: Kendall's tau
@@ -185,14 +164,12 @@ def orders(
     """
     values, _ = values_of(files, data, options)
     found = polars_rank.comparison.orders(values, **options)
-    show_frame(found, "Orders of the systems", keys=2, format=format)
+    shown.frame(found, "Orders of the systems", 2)
 
 
 @options_of(polars_rank.compare, only=COMPARING, shared=False, test="randomized_tukey")
 @evaluating
-def discriminative(
-    *files: str, data: Systems, format: Format | None = None, **options: Any
-) -> None:
+def discriminative(*files: str, data: Systems, shown: Shown, **options: Any) -> None:
     """Measure discriminative power: how many pairs of systems a measure tells apart.
 
     The FILEs are those that compare takes; moments need another test, such as tukey.
@@ -204,17 +181,11 @@ def discriminative(
     found = polars_rank.comparison.discriminative(values, **options)
     level = options.get("level", 0.95)
     title = f"Pairs of systems that differ at significance level {1 - level:g}"
-    show_frame(found, title, keys=1, format=format, long=["p_adjusted"])
+    shown.frame(found, title, long=["p_adjusted"])
 
 
 @options_of(polars_rank.comparison.power)
-def power(
-    file: str | None = None,
-    /,
-    *,
-    format: Format | None = None,
-    **options: Any,
-) -> None:
+def power(file: str | None = None, /, *, shown: Shown, **options: Any) -> None:
     """Plan a comparison: queries needed, or the difference that can be detected."""
     values = None if file is None else open_file(file, "run")
     found = polars_rank.comparison.power(values, **options)
@@ -223,4 +194,4 @@ def power(
     if options.get("n_systems", 2) > 2 or not paired:
         test = f"{'Two' if paired else 'One'}-way analysis of variance"
     title = f"{test} at significance level {1 - options.get('level', 0.95):g}"
-    show_frame(found, title, keys=len(labels), format=format)
+    shown.frame(found, title, len(labels))

@@ -13,15 +13,9 @@ import polars_rank
 from polars_rank import recommend
 from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import NONE, Input
-from polars_rank.cli.output.show import (
-    Format,
-    chosen,
-    pairs,
-    show,
-    show_frame,
-    show_rows,
-)
+from polars_rank.cli.output.show import pairs, show, show_rows
 from polars_rank.cli.output.words import STDIN, terminal
+from polars_rank.cli.shown import Shown
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.registry import METRICS, Metric
@@ -30,7 +24,7 @@ from polars_rank.report.table import visible
 
 
 @options_of()
-def measures(*, format: Format | None = None) -> None:
+def measures(*, shown: Shown) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.
 
     Names after "also" are what other tools call the measure.
@@ -41,17 +35,17 @@ def measures(*, format: Format | None = None) -> None:
     ]
     columns = ["family", "measure", "description", "parameters", "aliases"]
     found = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-    show_rows(found, format, keys=len(columns), table=_families())
+    show_rows(found, shown.form, keys=len(columns), table=_families())
 
 
 @options_of()
-def conventions(*, format: Format | None = None) -> None:
+def conventions(*, shown: Shown) -> None:
     """List the conventions: name, tool, and its choices in a few words."""
     rows = [(name, tool.name, tool.follows) for name, tool in TOOLS.items()]
     table = _grid((n, Text(tool, style="cyan"), Text(does)) for n, tool, does in rows)
     columns = ["convention", "tool", "description"]
     found = pl.DataFrame(rows, schema=columns, orient="row")
-    show_rows(found, format, keys=3, table=[table])
+    show_rows(found, shown.form, keys=3, table=[table])
 
 
 def _families() -> Iterator[Table | Text]:
@@ -99,7 +93,7 @@ def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
 
 
 @options_of()
-def match_report(*files: str, data: Input, format: Format | None = None) -> None:
+def match_report(*files: str, data: Input, shown: Shown) -> None:
     """Report how the ids of a run match those of its judgments: counts and shares."""
     given = data.sort_out(files)
     if given.qrels is None or len(given.runs) > 1:
@@ -109,7 +103,7 @@ def match_report(*files: str, data: Input, format: Format | None = None) -> None
         frame, asked = given.with_judgments(run, data.options(given))
         found = polars_rank.match_report(frame, **asked).collect(engine="streaming")
     counted = {n: v if v is None or "share" in n else int(v) for n, v in found.rows()}
-    show_rows(found, format, keys=1, table=[pairs("", "value", counted)])
+    show_rows(found, shown.form, keys=1, table=[pairs("", "value", counted)])
 
 
 @options_of(recommend.check_split)
@@ -119,7 +113,7 @@ def split_check(
     /,
     *,
     fail_on: tuple[Rule, ...] = (),
-    format: Format | None = None,
+    shown: Shown,
     **options: Any,
 ) -> int:
     """Check a split of interactions: leaks, cold users and items, repeated pairs.
@@ -130,10 +124,10 @@ def split_check(
         options["time"] = None
     files = ("-" if name == STDIN else name for name in (train, test))
     report = recommend.check_split(*files, **options)
-    if chosen(format) == "table":
+    if shown.form == "table":
         show(*(visible(line) for line in str(report).split("\n")))
     else:
-        show_frame(report.findings, "", keys=1, format=format)
+        shown.frame(report.findings, "", keys=1)
     broken = report.findings.filter(pl.col("count") > 0)["rule"]
     return 3 if {*fail_on} & {*broken} else 0
 

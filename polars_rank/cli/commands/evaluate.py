@@ -16,14 +16,12 @@ from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.derive import UsageError, options_of
-from polars_rank.cli.input.options import (
-    MEASURES,
-    Input,
-)
+from polars_rank.cli.input.options import MEASURES, Input
 from polars_rank.cli.input.runs import Files, Options, Run, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import Format, inert, show_means, show_values
+from polars_rank.cli.output.show import inert, show_means, show_values
 from polars_rank.cli.output.words import STDIN, remark
+from polars_rank.cli.shown import Shown
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.evaluation.deciding import FRAMES, OPTIONS
@@ -40,7 +38,7 @@ def evaluate(
     data: Input,
     example: bool = False,
     system: str | None = None,
-    format: Format | None = None,
+    shown: Shown,
     per_query: str | None = None,
     each: bool = False,
     quote_formulas: bool = False,
@@ -75,7 +73,7 @@ def evaluate(
             values = _passes(given, [plan.values() for plan in plans])
         named = {*data.query, *options.get("keep", ()), *filter(None, [system])}
         keys = len(named) + (len(plans) > 1 and system is None)
-        show_values(values, keys=keys, format=format, quote_formulas=quote_formulas)
+        show_values(values, keys=keys, format=shown.form, quote_formulas=quote_formulas)
         return
     with bar:
         if target is None:
@@ -85,7 +83,9 @@ def evaluate(
     sources = ["example"] if example else given.sources
     notes = _notes(options, [*sources, *described.values()])
     keys = means.columns.index("queries")
-    show_means(means, notes, keys=keys, format=format, quote_formulas=quote_formulas)
+    show_means(
+        means, notes, keys=keys, format=shown.form, quote_formulas=quote_formulas
+    )
 
 
 def _notes(chosen: Options, files: Sequence[str]) -> list[str]:

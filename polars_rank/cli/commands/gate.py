@@ -12,18 +12,12 @@ import polars as pl
 
 import polars_rank
 from polars_rank.cli.apart import require_apart
-from polars_rank.cli.commands.why import (
-    REFUSED,
-    before_and_after,
-    not_shown,
-    parts_of,
-    shown,
-)
+from polars_rank.cli.commands.why import REFUSED, before_and_after, not_shown, parts_of
 from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import Input, evaluating
 from polars_rank.cli.input.runs import Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
-from polars_rank.cli.output.show import written
+from polars_rank.cli.output.show import as_form, written
 from polars_rank.cli.output.words import STDIN, emit
 from polars_rank.comparison.gate.gate import Gate
 from polars_rank.exceptions import DataError
@@ -96,7 +90,7 @@ def gate(
         own, why = _explained(own, [str(base), *files], asked, options)
 
     def told(form: str) -> str:
-        parts = "" if why is None or form == "json" else shown(why, form)
+        parts = "" if why is None or form == "json" else f"\n\n{as_form(why, form)}"
         return f"{written(own, form)}{parts}\n"
 
     for file, form in ((report, "markdown"), (json_file, "json")):

@@ -10,15 +10,11 @@ import polars as pl
 
 import polars_rank
 from polars_rank.cli.derive import UsageError, options_of
-from polars_rank.cli.input.options import (
-    QUERY,
-    Systems,
-    evaluating,
-)
+from polars_rank.cli.input.options import QUERY, Systems, evaluating
 from polars_rank.cli.input.runs import first_that_differs, open_file, stem
 from polars_rank.cli.input.values import open_moments, values_of
-from polars_rank.cli.output.show import Format, show_frame
 from polars_rank.cli.output.words import emit
+from polars_rank.cli.shown import Shown
 from polars_rank.comparison.sums.definition import Definition
 from polars_rank.comparison.sums.merging import (
     definition_of_parts,
@@ -36,11 +32,7 @@ DATE = r"(\d{4}-\d{2}-\d{2})"
 @options_of(polars_rank.comparison.moments, shared=False)
 @evaluating
 def moments(
-    *files: str,
-    data: Systems,
-    format: Format | None = None,
-    out: Path | None = None,
-    **options: Any,
+    *files: str, data: Systems, shown: Shown, out: Path | None = None, **options: Any
 ) -> None:
     """Sum up a day: all that compare and trend need, in a file of a few kilobytes.
 
@@ -57,13 +49,11 @@ def moments(
     found = polars_rank.comparison.moments(
         values, definition=definition, path=out, **options
     )
-    _show(found, definition, out, format)
+    _show(found, definition, out, shown)
 
 
 @options_of(polars_rank.comparison.merge)
-def merge(
-    *files: str, format: Format | None = None, out: Path | None = None, **options: Any
-) -> None:
+def merge(*files: str, shown: Shown, out: Path | None = None, **options: Any) -> None:
     """Add up moments: days to a month, months to a year.
 
     The FILEs are those that the command moments or merge wrote. Compare adds up the
@@ -73,7 +63,7 @@ def merge(
         raise UsageError("name a FILE with moments.")
     parts = open_moments(files).values()
     found = polars_rank.comparison.merge(parts, path=out, **options)
-    _show(found, definition_of_parts(parts), out, format)
+    _show(found, definition_of_parts(parts), out, shown)
 
 
 @options_of(
@@ -89,7 +79,7 @@ def trend(
     time: str | None = None,
     query: tuple[str, ...] = QUERY,
     window: int | Literal["none"] = 1,
-    format: Format | None = None,
+    shown: Shown,
     plot: Path | None = None,
     mark: tuple[str, ...] = (),
     **options: Any,
@@ -120,7 +110,7 @@ def trend(
     level = 100 * options.get("level", 0.95)
     title = f"Means and differences with {level:.4g} % intervals"
     keys = found.columns.index("queries")
-    show_frame(found, title, keys=keys, format=format, notes=[NOTE])
+    shown.frame(found, title, keys=keys, notes=[NOTE])
 
 
 def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
@@ -142,16 +132,13 @@ def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
 
 
 def _show(
-    found: pl.DataFrame,
-    definition: Definition | None,
-    out: Path | None,
-    format: Format | None,
+    found: pl.DataFrame, definition: Definition | None, out: Path | None, shown: Shown
 ) -> None:
     """Print the sums, or say what was written."""
-    if out is None or format is not None:
+    if out is None or shown.format is not None:
         keys = found.columns.index("other") + 1
         texts = (DEFINITION, DIGESTS)
-        show_frame(found, "Moments", keys=keys, format=format, long=texts)
+        shown.frame(found, "Moments", keys=keys, long=texts)
     if out is not None:
         alone = found.filter(pl.col("other").is_null())
         per_system = alone.group_by("measure", "system").agg(pl.col("queries").sum())

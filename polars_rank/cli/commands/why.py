@@ -10,14 +10,14 @@ from warnings import catch_warnings
 import polars as pl
 
 from polars_rank import analysis
-from polars_rank.cli.commands.audit import runs_of
 from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import Input
 from polars_rank.cli.input.runs import FAILED, Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import Format, chosen, show_frame, table_of, written
+from polars_rank.cli.output.show import as_form, table_of, written
 from polars_rank.cli.output.words import emit
-from polars_rank.report.table import Table, as_markdown, as_text
+from polars_rank.cli.shown import Shown
+from polars_rank.report.table import Table
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
 OURS = ("after", "qrels", "system")
@@ -26,11 +26,7 @@ REFUSED = (UsageError, TypeError, ValueError, *FAILED)
 
 @options_of(analysis.changes, without=OURS)
 def changes(
-    *files: str,
-    data: Input,
-    table: Part | None = None,
-    format: Format | None = None,
-    **options: Any,
+    *files: str, data: Input, table: Part | None = None, shown: Shown, **options: Any
 ) -> None:
     """Compare the first documents of two runs: overlap, moves, what entered and left.
 
@@ -40,16 +36,12 @@ def changes(
     before, after, options = before_and_after(files, data, options)
     with Bar.of(options):
         found = analysis.changes(before, after, **options)
-    _show(found, table, format)
+    _show(found, table, shown)
 
 
 @options_of(analysis.reasons, without=OURS, measure="ndcg@10")
 def reasons(
-    *files: str,
-    data: Input,
-    table: Part | None = None,
-    format: Format | None = None,
-    **options: Any,
+    *files: str, data: Input, table: Part | None = None, shown: Shown, **options: Any
 ) -> None:
     """Take a difference apart: documents, kinds of moves, labels, segments.
 
@@ -64,52 +56,43 @@ def reasons(
         options["qrels_before"] = data.renamed(old)
     with Bar.of(options):
         found = analysis.reasons(before, after, **options)
-    _show(found, table, format)
+    _show(found, table, shown)
 
 
 @options_of(analysis.to_judge, without=OURS, measure="ndcg@10")
-def to_judge(
-    *files: str, data: Input, format: Format | None = None, **options: Any
-) -> None:
+def to_judge(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Name the unjudged documents whose label can change a mean, or an order, most.
 
     The FILEs are one run or several, and the judgments. With labels in its last column,
     what is printed as csv is a file of judgments.
     """
-    runs, options = runs_of(files, data, options)
+    runs, options = data.runs(files, options)
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
     with Bar():
         found = analysis.to_judge(runs, **options)
     title = f"To judge, for {options['measure']}"
-    show_frame(found, title, keys=len(data.query) + 1, format=format)
+    shown.frame(found, title, len(data.query) + 1)
 
 
 @options_of(analysis.contributions, without=OURS, measure="ndcg@10")
-def contributions(
-    *files: str, data: Input, format: Format | None = None, **options: Any
-) -> None:
+def contributions(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Print what each document adds to the value of its query.
 
     The FILEs are a run and its judgments, or a log.
     """
-    run, options = runs_of(files, data, options)
+    run, options = data.runs(files, options)
     if isinstance(run, dict):
         raise UsageError("name one run, and its judgments.")
     with Bar.of(options):
         found = analysis.contributions(run, **options).lazy().collect()
     title = f"What documents add to {options['measure']}"
-    show_frame(found, title, keys=len(data.query) + 1, format=format)
+    shown.frame(found, title, len(data.query) + 1)
 
 
 @options_of(analysis.slices)
 def slices(
-    file: str,
-    /,
-    *,
-    features: tuple[str, ...],
-    format: Format | None = None,
-    **options: Any,
+    file: str, /, *, features: tuple[str, ...], shown: Shown, **options: Any
 ) -> None:
     """Find the slices of queries whose mean is far from that of the others.
 
@@ -117,7 +100,7 @@ def slices(
     of features.
     """
     found = analysis.slices(open_file(file, "run"), features, **options)
-    show_frame(found, "Slices, the largest impact first", keys=1, format=format)
+    shown.frame(found, "Slices, the largest impact first")
 
 
 def before_and_after(
@@ -126,7 +109,7 @@ def before_and_after(
     """The first run, the other or others by name, and the options about them."""
     if len(files) < 2:
         raise UsageError("name two runs or more, the one before the change first.")
-    runs, options = runs_of(files, data, options, judged=False)
+    runs, options = data.runs(files, options, judged=False)
     if not isinstance(runs, dict):
         raise UsageError("name two runs or more, and the judgments last.")
     (_, before), *others = runs.items()
@@ -137,14 +120,12 @@ def before_and_after(
 Explained: TypeAlias = analysis.Reasons | analysis.SeveralReasons
 
 
-def _show(
-    found: analysis.Changes | Explained, part: Part | None, format: str | None
-) -> None:
-    form = chosen(format)
+def _show(found: analysis.Changes | Explained, part: Part | None, shown: Shown) -> None:
+    form = shown.form
     if part is None and form not in ("csv", "tsv", "json"):
         told = written(found, form)
         if not isinstance(found, analysis.Changes):
-            told += shown(largest_parts(found), form)
+            told += "\n\n" + as_form(largest_parts(found), form)
         emit(told + "\n")
         return
     name = part or "summary"
@@ -153,7 +134,7 @@ def _show(
         raise UsageError("--table segments needs segments: name --by.")
     rows = rows.lazy().collect(engine="streaming")
     texts = [*takewhile(lambda dtype: dtype == pl.String, rows.dtypes)]
-    show_frame(rows, name.capitalize(), keys=len(texts), format=form)
+    shown.frame(rows, name.capitalize(), len(texts))
 
 
 def largest_parts(found: Explained) -> Table:
@@ -181,8 +162,3 @@ def not_shown(measure: str, error: Exception) -> str:
     """A note why no parts of a difference are shown."""
     reason = str(error).rstrip(".")
     return f"The parts of the difference in {measure} are not shown: {reason}"
-
-
-def shown(table: Table, format: str) -> str:
-    """A table below others, in the format that they have."""
-    return "\n\n" + (as_markdown if format == "markdown" else as_text)(table)

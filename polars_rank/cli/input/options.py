@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -120,6 +120,25 @@ class Input:
         if judgments is None and judged:
             require_labels(runs, place, label)
         return Files(runs, judgments, sources, judged=judged)
+
+    def runs(
+        self, files: Sequence[str], options: Options, *, judged: bool = True
+    ) -> tuple[Any, Options]:
+        """The run, or all by name, and the options with those about them.
+
+        Columns of the judgments get the names that the runs have.
+        """
+        if not files:
+            raise UsageError("name a FILE: runs and judgments, or a log.")
+        given = self.sort_out(files, options.get("rank"), judged=judged)
+        about, runs = self.options(given), dict[str, pl.LazyFrame]()
+        for run in given.runs:
+            with given.about(run):
+                runs[run.name], asked = given.with_judgments(run, about)
+        qrels = asked["qrels"]
+        about = {name: about[name] for name in ("query", "doc", "score", "label")}
+        about["qrels"] = None if qrels is None else self.renamed(qrels)
+        return runs if len(runs) > 1 else runs[run.name], options | about
 
 
 @group

@@ -20,7 +20,15 @@ from rich.table import Table
 from rich.text import Text
 
 from polars_rank.cli.output.words import emit, terminal
-from polars_rank.report.table import Cell, as_markdown, as_text, number, visible
+from polars_rank.report.table import (
+    Cell,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
+    number,
+    visible,
+)
 from polars_rank.report.table import Table as ReportTable
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -96,36 +104,17 @@ def show_rows(
         emit(_separated(inert(rows) if quote_formulas else rows, separator))
 
 
-def show_frame(
-    found: pl.DataFrame,
-    title: str,
-    *,
-    keys: int,
-    format: str | None,
-    notes: Sequence[str] = (),
-    long: Sequence[str] = (),
-) -> None:
-    """Print rows, ``keys`` columns of which name them: on a terminal with a title.
-
-    Columns with ``long`` texts are left out of tables for people.
-    """
-    format = chosen(format)
-    if format in ("table", "markdown"):
-        found = found.drop(long)
-    if format != "json":
-        lists = cs.list().cast(pl.List(pl.String))
-        found = found.with_columns(lists.list.join("; "))
-    if format == "table":
-        emit(as_text(table_of(found, title, keys, notes)) + "\n")
-    else:
-        show_rows(found, format, keys=max(keys, 1))
-
-
 def written(found: Any, format: str) -> str:
     """A result that has tables of its own: these, as text or a page, or all as JSON."""
     if format == "json":
         return json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
     return str(found if format == "table" else getattr(found, f"to_{format}")())
+
+
+def as_form(table: ReportTable, format: str) -> str:
+    """One table in a format that is not for programs."""
+    forms = {"markdown": as_markdown, "html": as_html, "latex": as_latex}
+    return forms.get(format, as_text)(table)
 
 
 def table_of(
