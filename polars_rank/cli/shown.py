@@ -40,10 +40,11 @@ class Shown:
     ) -> None:
         """Print rows, on a terminal with a title.
 
-        They are named by so many columns, or by those up to one. Columns with ``long``
-        texts are left out of tables for people.
+        They are named by so many columns, or by those up to one, or before the number
+        of queries. Columns with ``long`` texts are left out of tables for people.
         """
-        keys = found.columns.index(keys) if isinstance(keys, str) else keys
+        if isinstance(keys, str):
+            keys = found.columns.index(keys) + (keys != "queries")
         if self.form in ("table", "markdown"):
             found = found.drop(long)
         if self.form != "json":

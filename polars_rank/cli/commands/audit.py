@@ -47,9 +47,9 @@ def bounds(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """
     run, options = data.runs(files, options)
     found = polars_rank.bounds(run, **options)
-    keys, over = found.columns.index("measure") + 1, options.get("over", ("labels",))
+    over = options.get("over", ("labels",))
     notes = [_labels(run, options)] if "labels" in over else []
-    shown.frame(found, "Bounds", keys=keys, notes=notes)
+    shown.frame(found, "Bounds", "measure", notes)
 
 
 def _labels(run: Any, options: Options) -> str:
@@ -87,6 +87,5 @@ def estimate(
             runs[name], model = same_ids(runs[name], model, sources, ids)
     options |= {"qrels": human, "model_qrels": model}
     found = polars_rank.estimate(runs.get("", runs), **options)
-    keys = found.columns.index("measure") + 1
     title = f"Estimates with {100 * options.get('level', 0.95):.4g} % intervals"
-    shown.frame(found, title, keys=keys, notes=[NOTE])
+    shown.frame(found, title, "measure", [NOTE])

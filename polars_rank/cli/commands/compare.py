@@ -21,7 +21,7 @@ from polars_rank.cli.input.options import (
 )
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.input.values import values_of
-from polars_rank.cli.output.show import as_form, show_rows, table_of, written
+from polars_rank.cli.output.show import as_form, inert, show_rows, table_of, written
 from polars_rank.cli.output.words import emit
 from polars_rank.cli.shown import Reported, Shown
 from polars_rank.comparison.input.values import metric_of
@@ -81,7 +81,7 @@ def compare(
         draw = found.plot.segments if options.get("by") else found.plot.forest
         draw().save(str(plot))
     if table is not None or form in ("csv", "tsv"):
-        _show(found, table or "pairs", form, quote_formulas=quote_formulas)
+        _show(found, table or "pairs", form, quoted=quote_formulas)
         return
     told = written(found, form)
     if parts:
@@ -134,9 +134,7 @@ def _parts(
         yield parts_of(runs[base], others, measure, given)
 
 
-def _show(
-    found: Comparison, name: TableName, format: str, *, quote_formulas: bool
-) -> None:
+def _show(found: Comparison, name: TableName, format: str, *, quoted: bool) -> None:
     """Print one of the tables: as rows, or as it is among the others."""
     named = dict(zip(("means", "pairs"), found.in_order(), strict=True))
     rows = named.get(name, found.between_segments)
@@ -144,7 +142,8 @@ def _show(
         raise UsageError("--table between_segments needs segments: name --by.")
     keys = rows.columns.index("segments" if name == "between_segments" else "queries")
     if format in ("json", "csv", "tsv"):
-        show_rows(rows, format, keys=keys, quote_formulas=quote_formulas)
+        rows = inert(rows) if quoted and format != "json" else rows
+        show_rows(rows, format, keys=keys)
         return
     tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
     title = "Differences between segments"

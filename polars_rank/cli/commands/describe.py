@@ -75,8 +75,7 @@ def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
     said = explanation(measure, convention)
     width = 80 if terminal() else None
     choices = [
-        (f"  {c.name}", Text(c.shown, style="cyan"), Text.assemble(c.words, _source(c)))
-        for c in said.choices
+        (f"  {c.name}", Text(c.shown, style="cyan"), _source(c)) for c in said.choices
     ]
     sections = [(name, _marked(body)) for name, body in said.sections.items()]
     title, is_own, own = said.title.partition("  is  ")
@@ -127,7 +126,7 @@ def split_check(
     if shown.form == "table":
         show(*(visible(line) for line in str(report).split("\n")))
     else:
-        shown.frame(report.findings, "", keys=1)
+        shown.frame(report.findings, "")
     broken = report.findings.filter(pl.col("count") > 0)["rule"]
     return 3 if {*fail_on} & {*broken} else 0
 
@@ -142,8 +141,9 @@ def _grid(rows: Iterable[Sequence[str | Text]], width: int | None = None) -> Tab
     return table
 
 
-def _source(choice: Choice) -> tuple[str, str]:
-    return (f"  ({choice.source})" if choice.source else "", "dim")
+def _source(choice: Choice) -> Text:
+    source = f"  ({choice.source})" if choice.source else ""
+    return Text.assemble(choice.words, (source, "dim"))
 
 
 def _parameters(metric: Metric) -> str:

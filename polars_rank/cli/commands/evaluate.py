@@ -65,6 +65,7 @@ def evaluate(
         remark(str(given))
     frames = {side: open_file(file, "qrels") for side, file in described.items()}
     asked = Options(**data.options(given), **frames, **options)
+    quoted = quote_formulas and shown.form in ("csv", "tsv")
     bar = Bar.of(asked)
     means_alone = per_query is None and not each
     plans = _plans(given, measures, system, asked, means_alone=means_alone)
@@ -73,7 +74,8 @@ def evaluate(
             values = _passes(given, [plan.values() for plan in plans])
         named = {*data.query, *options.get("keep", ()), *filter(None, [system])}
         keys = len(named) + (len(plans) > 1 and system is None)
-        show_values(values, keys=keys, format=shown.form, quote_formulas=quote_formulas)
+        values = inert(values) if quoted else values
+        show_values(values, keys=keys, format=shown.form)
         return
     with bar:
         if target is None:
@@ -83,9 +85,8 @@ def evaluate(
     sources = ["example"] if example else given.sources
     notes = _notes(options, [*sources, *described.values()])
     keys = means.columns.index("queries")
-    show_means(
-        means, notes, keys=keys, format=shown.form, quote_formulas=quote_formulas
-    )
+    means = inert(means) if quoted else means
+    show_means(means, notes, keys=keys, format=shown.form)
 
 
 def _notes(chosen: Options, files: Sequence[str]) -> list[str]:

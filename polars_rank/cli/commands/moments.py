@@ -109,8 +109,7 @@ def trend(
         curves.trend(found, _marks(mark, found.to_series(0))).save(str(plot))
     level = 100 * options.get("level", 0.95)
     title = f"Means and differences with {level:.4g} % intervals"
-    keys = found.columns.index("queries")
-    shown.frame(found, title, keys=keys, notes=[NOTE])
+    shown.frame(found, title, "queries", [NOTE])
 
 
 def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
@@ -136,9 +135,7 @@ def _show(
 ) -> None:
     """Print the sums, or say what was written."""
     if out is None or shown.format is not None:
-        keys = found.columns.index("other") + 1
-        texts = (DEFINITION, DIGESTS)
-        shown.frame(found, "Moments", keys=keys, long=texts)
+        shown.frame(found, "Moments", "other", long=(DEFINITION, DIGESTS))
     if out is not None:
         alone = found.filter(pl.col("other").is_null())
         per_system = alone.group_by("measure", "system").agg(pl.col("queries").sum())

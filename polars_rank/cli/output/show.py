@@ -47,12 +47,7 @@ def chosen(format: str | None) -> str:
 
 
 def show_means(
-    means: pl.DataFrame,
-    notes: Sequence[str],
-    *,
-    keys: int,
-    format: str | None,
-    quote_formulas: bool,
+    means: pl.DataFrame, notes: Sequence[str], *, keys: int, format: str
 ) -> None:
     """Print a row per system or segment: ``keys`` columns, queries, the measures."""
     if keys:
@@ -62,33 +57,24 @@ def show_means(
         counted = "1 query" if queries == 1 else f"{queries} queries"
         named = dict(zip(means.columns[1:], values, strict=True))
         table = chain([pairs("measure", "mean", named)], [_note([counted, *notes])])
-    show_rows(means, format, keys=keys, table=table, quote_formulas=quote_formulas)
+    show_rows(means, format, keys=keys, table=table)
 
 
-def show_values(
-    values: pl.DataFrame, *, keys: int, format: str | None, quote_formulas: bool = False
-) -> None:
+def show_values(values: pl.DataFrame, *, keys: int, format: str) -> None:
     """Print a row per query: ``keys`` columns, then the measures."""
-    if chosen(format) != "json":  # which has words for true and false
+    if format != "json":  # which has words for true and false
         values = values.with_columns(cs.boolean().cast(pl.String))
-    table = _across(values, keys - 1)
-    show_rows(values, format, keys=keys, table=table, quote_formulas=quote_formulas)
+    show_rows(values, format, keys=keys, table=_across(values, keys - 1))
 
 
 def show_rows(
-    rows: pl.DataFrame,
-    format: str | None,
-    *,
-    keys: int,
-    table: Iterable[RenderableType] = (),
-    quote_formulas: bool = False,
+    rows: pl.DataFrame, format: str, *, keys: int, table: Iterable[RenderableType] = ()
 ) -> None:
     """Print rows for a program or a report: ``keys`` columns name a row.
 
     Without any there is one row only: JSON is an object then, else a list of them.
     ``table`` is what people see instead.
     """
-    format = chosen(format)
     if format == "table":
         show(*table)
     elif format == "json":
@@ -101,7 +87,7 @@ def show_rows(
         emit(as_markdown(table_of(rows, "", keys)) + "\n")
     else:
         separator = "," if format == "csv" else "\t"
-        emit(_separated(inert(rows) if quote_formulas else rows, separator))
+        emit(_separated(rows, separator))
 
 
 def written(found: Any, format: str) -> str:
