@@ -20,7 +20,7 @@ from polars_rank.cli.output.show import pairs, show, show_rows, show_values
 from polars_rank.cli.output.words import remark, sentence
 from polars_rank.cli.shown import Shown
 from polars_rank.clicks.behavior.measures import DEFAULT
-from polars_rank.clicks.simulation.users import UserModel
+from polars_rank.clicks.simulation.design import UserModel
 from polars_rank.core.vocabulary import PARAMETERS
 from polars_rank.example import clicks_path
 from polars_rank.exceptions import DataWarning
