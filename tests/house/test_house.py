@@ -158,6 +158,24 @@ def test_rooms_import_those_below(wing):
     assert not wrong
 
 
+def test_no_imports_go_in_a_circle():
+    """Also where only a type checker reads them, or a function when it is called."""
+    paths = {
+        ".".join(("polars_rank", *path.relative_to(HOME).with_suffix("").parts)): path
+        for path in HOME.rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    left = {}
+    for name, path in paths.items():
+        nodes = ast.walk(ast.parse(path.read_text()))
+        froms = (n for n in nodes if isinstance(n, ast.ImportFrom) and n.module)
+        named = {f"{n.module}.{own.name}" for n in froms for own in n.names}
+        left[name] = (imports(path) | named) & paths.keys()
+    while free := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in free}
+    assert not left, "these modules are in circles, or import some that are"
+
+
 def test_a_room_holds_a_dozen_files_and_says_what():
     for folder in {
         path.parent for wing in ROOMS for path in (HOME / wing).rglob("*.py")

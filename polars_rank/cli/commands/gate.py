@@ -19,7 +19,7 @@ from polars_rank.cli.input.runs import Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.show import as_form, written
 from polars_rank.cli.output.words import STDIN, emit
-from polars_rank.comparison.gate.gate import Gate
+from polars_rank.comparison.gate.gate_result import Gate
 from polars_rank.exceptions import DataError
 from polars_rank.report.table import Table
 
