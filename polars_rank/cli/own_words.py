@@ -18,7 +18,6 @@ OWN = kinds(
         "days": "Moments of a day, for the trend; may be repeated.",
         "documents": "Attributes of documents, such as --title.",
         "example": "Use the example that ships with the package.",
-        "explain.measure": "Measure, such as ndcg@10.",
         "files": "Runs and, last, the judgments; or one file with all that is needed.",
         "power.file": "Values of a pilot, such as evaluate --per-query writes; or use "
         "--sd.",
@@ -49,6 +48,7 @@ OWN = kinds(
     },
     choice={
         "eta": "Instead of a file: the propensity is position ** -eta.",
+        "explain.measure": "Measure, such as ndcg@10.",
         "fail_on": "Exit with status 3 if something breaks this rule.",
         "floor": "Lowest mean that is allowed, such as ndcg@10=0.42.",
         "gate.margin": "Largest drop that does not matter: 0.01, or ndcg@10=0.01 for "

@@ -104,8 +104,8 @@ def _of_runs(
     if not isinstance(runs, dict) and given["qrels"] is None:
         raise UsageError("name two runs or more, each a FILE.")
     about = {name: options[name] for name in ABOUT_ITEMS if name in options}
-    about |= {"segments": data.queries} if data.queries is not None else {}
     given |= {name: open_file(file, "qrels") for name, file in about.items()}
+    given |= data.segments()
     return polars_rank.compare(runs, **{**options, **given})
 
 
@@ -123,8 +123,7 @@ def _parts(
     runs, given = data.runs(files, dict(choices), judged=False)
     if not isinstance(runs, dict):
         raise UsageError(wrong)
-    if data.queries is not None:
-        given["segments"] = open_file(data.queries, "qrels")
+    given |= data.segments()
     for name in ("by", "weight", "cluster"):
         given[name] = options.get(name) or None
     measures = found.pairs["measure"].unique(maintain_order=True)

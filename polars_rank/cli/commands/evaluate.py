@@ -16,14 +16,14 @@ from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
 from polars_rank.cli.derive import UsageError, options_of
-from polars_rank.cli.input.options import MEASURES, Input
+from polars_rank.cli.input.options import MEASURES, Input, convention_in
 from polars_rank.cli.input.runs import Files, Options, Run, open_file
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.show import inert, show_means, show_values
 from polars_rank.cli.output.words import STDIN, remark
 from polars_rank.cli.shown import Shown
 from polars_rank.conventions.choices import SHORTCUTS
-from polars_rank.conventions.tools import DEFAULT, convention_of
+from polars_rank.conventions.tools import DEFAULT
 from polars_rank.evaluation.deciding import FRAMES, OPTIONS
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
@@ -211,11 +211,10 @@ def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
     from polars_rank.comparison.sums.definition import Definition
 
     options = plan.options
-    chosen = {name: options.get(name) for name in SHORTCUTS}
     keep, weight = options.get("keep", ()), options.get("weight")
     others = {*options["query"], *keep, plan.system, weight}
     schema = values.collect_schema()
     measures = [n for n, t in schema.items() if t.is_float() and n not in others]
-    convention = convention_of(options.get("convention", DEFAULT), **chosen)
+    convention = convention_in(options)
     query = [name for name in options["query"] if name != plan.system]
     return Definition.of(measures, convention, query, options=options).metadata()

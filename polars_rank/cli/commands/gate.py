@@ -14,7 +14,7 @@ import polars_rank
 from polars_rank.cli.apart import require_apart
 from polars_rank.cli.commands.why import REFUSED, before_and_after, not_shown, parts_of
 from polars_rank.cli.derive import UsageError, options_of
-from polars_rank.cli.input.options import Input, evaluating
+from polars_rank.cli.input.options import Queried, evaluating
 from polars_rank.cli.input.runs import Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.show import as_form, written
@@ -30,8 +30,7 @@ def gate(
     base: Path,
     /,
     *files: str,
-    data: Input,
-    queries: str | None = None,
+    data: Queried,
     margin: tuple[str, ...] = (),
     floor: tuple[str, ...] = (),
     strict: bool = False,
@@ -48,9 +47,9 @@ def gate(
     the new run and its judgments, or one file with its values. Exit status: 0 pass or
     warn, 3 regression, 1 data that do not fit, 2 usage.
     """
-    asked = Asked.of(data, options, queries, system=None)
+    asked = Asked.of(data, options, system=None)
     if update_baseline:
-        sources = [*files, *filter(None, (data.qrels, queries))]
+        sources = [*files, *filter(None, (data.qrels, data.queries))]
         require_apart({"--update-baseline": base}, sources)
         if _is_run(base, asked):
             msg = "is a run, not values per query; name another BASE."
@@ -115,8 +114,7 @@ def _explained(
     try:
         with catch_warnings(action="ignore"):
             runs = before_and_after(files, asked.data, dict(asked.choices))
-            if asked.queries is not None:
-                about["segments"] = open_file(asked.queries, "qrels")
+            about |= asked.data.segments()
     except REFUSED as error:
         notes = [not_shown(measure, error) for measure in failed]
     else:

@@ -15,7 +15,7 @@ from polars_rank.cli.commands.gate import margins
 from polars_rank.cli.commands.moments import PERIOD, over_time
 from polars_rank.cli.commands.why import REFUSED, Explained, not_shown
 from polars_rank.cli.derive import UsageError, group, options_of
-from polars_rank.cli.input.options import EVALUATING, Input
+from polars_rank.cli.input.options import EVALUATING, Queried
 from polars_rank.cli.input.runs import Files, Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.bar import Bar
@@ -35,19 +35,14 @@ Views: TypeAlias = list[tuple[dict[str, str], pl.DataFrame]]  # queries, and lab
 
 
 @group
-class Page(Input):
+class Page(Queried):
     """What a page shows beside the reasons."""
 
-    queries: str | None = None
     documents: str | None = None
     days: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     margin: tuple[str, ...] = ()
     min_queries: int = 20
-
-    def about_queries(self) -> pl.LazyFrame | None:
-        """The attributes of queries."""
-        return open_file(self.queries, "qrels") if self.queries else None
 
     def compared(
         self,
@@ -96,7 +91,7 @@ class Page(Input):
 
     def slices(self, views: Views) -> pl.DataFrame | None:
         """The slices of queries of each comparison, under its labels."""
-        about, query, found = self.about_queries(), list(self.query), []
+        about, query, found = self.segments().get("segments"), list(self.query), []
         for labels, queries in views if self.features else ():
             values = queries.lazy()
             if about is not None:
@@ -154,7 +149,7 @@ def page(
             trend=data.trend(files if summed else (), measures),
             query=data.query,
             about_documents=about,
-            about_queries=data.about_queries(),
+            about_queries=data.segments().get("segments"),
         )
     emit(f"{output}: {count} queries\n")
 
@@ -172,8 +167,8 @@ def _of_runs(
     if "qrels_before" in options:
         options["qrels_before"] = data.open(options["qrels_before"], "qrels")
     asked |= options
-    if data.queries is not None and any(map(options.get, ABOUT)):
-        asked["segments"] = data.about_queries()
+    if any(map(options.get, ABOUT)):
+        asked |= data.segments()
     why, notes = _reasons(runs, measures, asked)
     found: Options = {"comparison": None, "gate": None}
     # If the weights of the first run are others, nothing is paired.
@@ -203,7 +198,7 @@ def _of_values(
     files: Sequence[str], data: Page, measures: Sequence[str], options: Options
 ) -> Options:
     """What a page shows of values per query, or of moments: no documents."""
-    asked = Asked.of(data, options | {"measures": measures}, data.queries, SYSTEM)
+    asked = Asked.of(data, options | {"measures": measures}, SYSTEM)
     values, _ = asked.values(files)
     by = options.get("by") or None
     found = data.compared(values, asked.measures or None, options, by)

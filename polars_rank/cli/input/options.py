@@ -20,6 +20,9 @@ from polars_rank.cli.input.runs import (
     require_labels,
     require_roles,
 )
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.io.scan import FileFormat
 
 NONE = "none"  # no such column
@@ -142,12 +145,28 @@ class Input:
 
 
 @group
-class Systems(Input):
+class Queried(Input):
+    """How runs and judgments are read, and a file about their queries."""
+
+    queries: str | None = None
+
+    def segments(self) -> Options:
+        """What is known of queries, as an argument, if there is a file of it."""
+        return {"segments": open_file(self.queries, "qrels")} if self.queries else {}
+
+
+@group
+class Systems(Queried):
     """How the files of several systems are read."""
 
     example: bool = False
-    queries: str | None = None
     wide: str | None = None
+
+
+def convention_in(options: Options) -> Convention:
+    """The convention that the options name and change."""
+    changed = {name: options[name] for name in SHORTCUTS if name in options}
+    return convention_of(options.get("convention", DEFAULT), **changed)
 
 
 def evaluating(command: F) -> F:
