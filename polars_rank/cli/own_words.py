@@ -10,6 +10,8 @@ from typing import Any
 
 from polars_rank.core.vocabulary import kinds
 
+FORMAT = "Format of these files; default: by their name."
+LISTED = "Columns of files without a header, such as query_id,doc_id,score."
 OWN = kinds(
     file={
         "base": "Values of the ranking that is live, or its run.",
@@ -25,19 +27,14 @@ OWN = kinds(
         "counterfactual also takes harvest, to estimate them from this log, with their "
         "errors in the intervals.",
         "qrels": "The file with the judgments.",
-        "qrels_columns": "Columns of files without a header, such as "
-        "query_id,doc_id,score.",
-        "qrels_format": "Format of these files; default: by their name.",
         "queries": "File with one row per query and the columns of --by, --weight and "
         "--cluster; without it, they are columns of the runs or judgments.",
-        "run_columns": "Columns of files without a header, such as "
-        "query_id,doc_id,score.",
-        "run_format": "Format of these files; default: by their name.",
         "simulate.example": "Write the log that ships with the package; all other "
         "options are ignored.",
         "slices.file": "Values per query, with their features.",
-        "test": "File with one row per interaction.",
-        "train": "File with one row per interaction.",
+        **dict.fromkeys(("train", "test"), "File with one row per interaction."),
+        **dict.fromkeys(("run_format", "qrels_format"), FORMAT),
+        **dict.fromkeys(("run_columns", "qrels_columns"), LISTED),
         "wide": "The FILE is a table of topics by systems, a column for each system, "
         "with values of this measure.",
     },
