@@ -1373,6 +1373,27 @@ MUTANTS = (
         "cli:choices",
     ),
     Mutant(
+        "what the command writes may end in anything",
+        "cli/derive.py",
+        "ext=EXTENSIONS.get(name, ())",
+        "ext=()",
+        "cli_moments:errors",
+    ),
+    Mutant(
+        "the example takes what was given",
+        "cli/commands/clicks.py",
+        "if self.example and n not in options}",
+        "if self.example}",
+        "clicks_cli_bias:alone",
+    ),
+    Mutant(
+        "a model alone needs propensities",
+        "cli/commands/clicks.py",
+        'bias.given(options, shown, "dm", **usual)',
+        "bias.given(options, shown, **usual)",
+        "clicks_cli_bias:model",
+    ),
+    Mutant(
         "a label counts for both runs alike",
         "analysis",
         "stake = pl.max_horizontal(effects) - pl.min_horizontal(effects)",
