@@ -58,21 +58,21 @@ MUTANTS = (
     # -- aggregates, sources, ties
     Mutant(
         "a carry of exact sums is lost",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         "large = _joined(whole, upper, middle + carry)",
         "large = _joined(whole, upper, middle)",
         "aggregate",
     ),
     Mutant(
         "sums of parts keep the largest only",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         'return column.max() if name.endswith("_high") else column.sum()',
         "return column.max()",
         "aggregate",
     ),
     Mutant(
         "the ratio of one user has no error",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         "several = (n > 1) & (dd < d * d)",
         "several = (n > 1) & (d != 0)",
         "clicks_behavior:one_user",
@@ -612,14 +612,14 @@ MUTANTS = (
     # -- over queries
     Mutant(
         "the weight of undefined values counts",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         "weight = pl.when(value.is_not_null()).then(weight)",
         "weight = weight + 0.0",
         "aggregate",
     ),
     Mutant(
         "a null value does not spread to the mean",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         'pl.when(state["nulls"] == 0)',
         'pl.when(state["nulls"] >= 0)',
         "convention frames:means_of_queries",
@@ -844,7 +844,7 @@ MUTANTS = (
     ),
     Mutant(
         "the place of a byte in an id does not count",
-        "core/stable_hash.py",
+        "core/exact/stable_hash.py",
         "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(256))",
         "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(0))",
         "clicks_states:hashes",
@@ -1091,28 +1091,28 @@ MUTANTS = (
     ),
     Mutant(
         "kept: a part in a table counts twice",
-        "core/state.py",
+        "core/exact/state.py",
         "twice = whole.filter(pl.struct(*keys, DIGESTS).is_duplicated())",
         "twice = whole.head(0)",
         "kept_partials:merged_twice",
     ),
     Mutant(
         "kept: a part of a month counts twice",
-        "core/state.py",
+        "core/exact/state.py",
         "twice = single.filter(pl.col(DIGESTS).is_duplicated())",
         "twice = single.head(0)",
         "kept_partials:merged_twice",
     ),
     Mutant(
         "kept: categories are their codes",
-        "core/state.py",
+        "core/exact/state.py",
         "CODED = cs.categorical() | cs.enum()",
         "CODED = cs.categorical()",
         "kept_partials:digest",
     ),
     Mutant(
         "kept: a name of a part is forgotten",
-        "core/state.py",
+        "core/exact/state.py",
         "salt = 0 if part is None else",
         "salt = 0 if part is not None else",
         "kept_partials:by_name",

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 from polars.datatypes import DataType
 
-from polars_rank.core.aggregate import ExactSums, State, exact_sum, exact_total
+from polars_rank.core.exact.aggregate import ExactSums, State, exact_sum, exact_total
 from polars_rank.core.recommendations import Recommendations
 
 

@@ -12,7 +12,7 @@ from test_evaluation_in_parts import bits, rows, split
 from test_options_of_parts import CASES, UNSEEN, case
 
 import polars_rank as pr
-from polars_rank.core import state
+from polars_rank.core.exact import state
 from polars_rank.core.registry import METRICS
 from polars_rank.parts.evaluation import OPTIONS
 

@@ -22,7 +22,7 @@ from polars_rank.comparison.sums.merging import (
     selected,
 )
 from polars_rank.comparison.sums.moments import is_moments
-from polars_rank.core.state import DEFINITION, DIGESTS
+from polars_rank.core.exact.state import DEFINITION, DIGESTS
 
 NOTE = "With a baseline: the mean difference, system - baseline."
 PERIOD = "period"

@@ -36,6 +36,7 @@ from polars_rank._engine.stages.recommendation.rows_of_lists import (
 from polars_rank._engine.stages.sum import LISTS, Plan, summed, with_words
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
 from polars_rank.core.list_totals import ListTotals
 from polars_rank.core.recommended_items import (
     GROUPS,
@@ -56,7 +57,6 @@ from polars_rank.core.rules import (
     UNKNOWN_RELEVANT,
     Rule,
 )
-from polars_rank.core.stable_hash import key_text, stable_hash
 from polars_rank.measures.measure import (
     Measure,
     depth_of,
