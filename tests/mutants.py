@@ -50,7 +50,7 @@ class Mutant(NamedTuple):
     tests: str
 
 
-WEIGHTS, RANKING = "core/weights.py", "core/ranking.py"
+WEIGHTS, RANKING = "core/weights.py", "core/words/ranking.py"
 REGISTRY, SOURCE = "core/registry.py", "core/source.py"
 MEASURE, CONVENTION = "measures/measure.py", "conventions/convention.py"
 
@@ -463,7 +463,7 @@ MUTANTS = (
     ),
     Mutant(
         "known scores are rounded before they are compared",
-        "core/binding.py",
+        "core/words/binding.py",
         "raw_score=raw if scored else -known",
         "raw_score=known if scored else -known",
         "score_types",
@@ -1528,7 +1528,7 @@ MUTANTS = (
     ),
     Mutant(
         "an item counts wholly in each of its categories",
-        "core/recommendations.py",
+        "core/words/recommendations.py",
         'parts["weight"] = (parts["weight"] / n).repeat_by(n)',
         'parts["weight"] = parts["weight"].repeat_by(n)',
         "recommendations:lists_equal",
@@ -1556,14 +1556,14 @@ MUTANTS = (
     ),
     Mutant(
         "lists of all lengths count alike for personalization",
-        "core/recommended_items.py",
+        "core/words/recommended_items.py",
         "shares = _of_items(items, item, times / length.sqrt())",
         "shares = _of_items(items, item, times)",
         "recommendations:catalog",
     ),
     Mutant(
         "groups of users of all sizes count alike",
-        "core/recommended_items.py",
+        "core/words/recommended_items.py",
         "factor, groups = n / m, m.len()",
         "factor, groups = 0.0 * m + m.len(), m.len()",
         "recommendations:errors_of",

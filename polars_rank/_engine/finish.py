@@ -34,9 +34,9 @@ from polars_rank.core.exact.distribution import (
     needs_counts,
 )
 from polars_rank.core.exact.state import hashed
-from polars_rank.core.list_totals import ListTotals
-from polars_rank.core.recommended_items import RecommendedItems, needs_groups
 from polars_rank.core.rules import INVALID_WEIGHT
+from polars_rank.core.words.list_totals import ListTotals
+from polars_rank.core.words.recommended_items import RecommendedItems, needs_groups
 from polars_rank.measures.measure import (
     Custom,
     Measure,

@@ -20,14 +20,14 @@ from polars_rank._engine.stages.sum import Plan, sum_terms
 from polars_rank._engine.trace import PlanKey, trace_measures, value_by_rules
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.expr import arg_sort_by, descending
-from polars_rank.core.ranking import Ranking
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     INFINITE_GRADE,
     NULL_SUBTOPIC,
     Violation,
 )
-from polars_rank.core.subtopics import Subtopics
+from polars_rank.core.words.ranking import Ranking
+from polars_rank.core.words.subtopics import Subtopics
 from polars_rank.measures.measure import Custom
 
 

@@ -37,12 +37,6 @@ from polars_rank._engine.stages.sum import LISTS, Plan, summed, with_words
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.exact.stable_hash import key_text, stable_hash
-from polars_rank.core.list_totals import ListTotals
-from polars_rank.core.recommended_items import (
-    GROUPS,
-    RecommendedItems,
-    needs_groups,
-)
 from polars_rank.core.registry import value
 from polars_rank.core.rules import (
     DUPLICATE_ITEM,
@@ -56,6 +50,12 @@ from polars_rank.core.rules import (
     UNKNOWN_ITEM,
     UNKNOWN_RELEVANT,
     Rule,
+)
+from polars_rank.core.words.list_totals import ListTotals
+from polars_rank.core.words.recommended_items import (
+    GROUPS,
+    RecommendedItems,
+    needs_groups,
 )
 from polars_rank.measures.measure import (
     Measure,

@@ -20,7 +20,7 @@ from polars_rank._engine.stages.recommendation.items import (
     PAST_DIRECTION,
     PAST_SHARE,
 )
-from polars_rank.core.recommendations import Recommendations
+from polars_rank.core.words.recommendations import Recommendations
 
 
 def recording_of(request: Request) -> RecordingRecommendations:
