@@ -51,7 +51,7 @@ class Mutant(NamedTuple):
 
 
 WEIGHTS, RANKING = "core/weights.py", "core/words/ranking.py"
-REGISTRY, SOURCE = "core/registry.py", "core/source.py"
+REGISTRY, SOURCE = "core/metric/registry.py", "core/source.py"
 MEASURE, CONVENTION = "measures/measure.py", "conventions/convention.py"
 
 MUTANTS = (

@@ -16,7 +16,7 @@ from math import inf
 
 import polars as pl
 
-from polars_rank.core.registry import Rows
+from polars_rank.core.metric.registry import Rows
 from polars_rank.core.words.cutoffs import Cutoffs
 from polars_rank.core.words.ranking import Depth, Ranking
 

@@ -22,7 +22,7 @@ from polars_rank._engine.shares import Shares, Sharing, shares_of
 from polars_rank._engine.stages.rank import DocTies, OrderedBy
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.registry import Rows, check_policy, value
+from polars_rank.core.metric.registry import Rows, check_policy, value
 from polars_rank.core.rules import NEGATIVE_GRADE, Violation
 from polars_rank.core.words.ranking import Ranking, Ties
 from polars_rank.core.words.subtopics import Subtopics

@@ -24,8 +24,8 @@ from polars_rank.core.arguments import (
     RecallDivisor,
     Rel,
 )
+from polars_rank.core.metric.registry import METRICS, check, check_policy, closest
 from polars_rank.core.parameters import Parameter, read_hint
-from polars_rank.core.registry import METRICS, check, check_policy, closest
 from polars_rank.core.weights import Discount, Gain
 from polars_rank.core.words.ranking import Ideal, NoRelevant, Ties
 

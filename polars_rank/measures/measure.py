@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 import polars as pl
 
 from polars_rank.core.expr import is_scalar
-from polars_rank.core.registry import METRICS, Metric, check, require_policy
+from polars_rank.core.metric.registry import METRICS, Metric, check, require_policy
 from polars_rank.core.words.ranking import NoRelevant, Ranking
 from polars_rank.core.words.recommended_items import RecommendedItems
 from polars_rank.core.words.subtopics import Subtopics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polars_rank.core.registry import METRICS, Metric, metric, of_vocabulary
+from polars_rank.core.metric.registry import METRICS, Metric, metric, of_vocabulary
 from polars_rank.metrics import (
     averaged_gain,
     binary,

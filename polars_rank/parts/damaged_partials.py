@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank._engine.finish import Aggregation
 from polars_rank.core.exact.aggregate import UndefinedIsOne, exact_total
 from polars_rank.core.exact.state import DIGESTS, PLACE, State, damaged, require_columns
-from polars_rank.core.registry import UNBOUNDED
+from polars_rank.core.metric.registry import UNBOUNDED
 from polars_rank.core.words.list_totals import ListTotals
 from polars_rank.core.words.recommended_items import (
     ITEMS,

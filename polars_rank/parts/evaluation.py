@@ -38,7 +38,7 @@ from polars_rank.core.exact.state import (
     require_envelope,
     require_once,
 )
-from polars_rank.core.registry import UNBOUNDED, not_taken
+from polars_rank.core.metric.registry import UNBOUNDED, not_taken
 from polars_rank.evaluation.deciding import DECIDING, FRAMES, OPTIONS
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.frames import FrameLike

@@ -33,9 +33,9 @@ from polars_rank.clicks.log import log_columns
 from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.tools import TOOLS, complete_arguments
+from polars_rank.core.metric.registry import METRICS as ALL
+from polars_rank.core.metric.registry import check
 from polars_rank.core.parameters import Doc, read_hint
-from polars_rank.core.registry import METRICS as ALL
-from polars_rank.core.registry import check
 from polars_rank.core.weights import DISCOUNTS, GAINS
 from polars_rank.io.formats import FORMATS
 from polars_rank.io.scan import _BY_NAME, FileFormat
@@ -86,6 +86,7 @@ SPOKEN = (  # rooms whose functions begin their docstrings with a verb
 )
 WINGS = {"example", "evaluation", "clicks"}  # none knows another
 ROOMS = {  # of each wing, from the lowest; "" are the files beside the rooms
+    "core": ("", "exact", "words", "metric"),
     "clicks": (
         *("log", "behavior", "bias", "judgments", "off_policy", "experiments"),
         "simulation",

@@ -18,7 +18,7 @@ from polars_rank.cli.output.words import STDIN, terminal
 from polars_rank.cli.shown import Shown
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
-from polars_rank.core.registry import METRICS, Metric
+from polars_rank.core.metric.registry import METRICS, Metric
 from polars_rank.recommend.split_report import Rule
 from polars_rank.report.table import visible
 

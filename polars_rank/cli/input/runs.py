@@ -16,7 +16,7 @@ import polars as pl
 
 from polars_rank.cli.derive import UsageError
 from polars_rank.cli.output.words import STDIN
-from polars_rank.core.registry import closest
+from polars_rank.core.metric.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
 from polars_rank.io.lines.trec import looks_like

@@ -37,7 +37,7 @@ from polars_rank._engine.stages.sum import LISTS, Plan, summed, with_words
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.exact.stable_hash import key_text, stable_hash
-from polars_rank.core.registry import value
+from polars_rank.core.metric.registry import value
 from polars_rank.core.rules import (
     DUPLICATE_ITEM,
     EMPTY_HISTORY,

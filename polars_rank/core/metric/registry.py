@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
-from polars_rank.core import documentation
+from polars_rank.core.metric import documentation
 from polars_rank.core.parameters import (
     OtherThan,
     Parameter,
