@@ -15,9 +15,9 @@ from polars_rank._engine.layout import first_rule_first
 from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
-from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank._engine.stages.recommendation.evaluate_lists import list_totals
 from polars_rank._engine.stages.sum import Counted
+from polars_rank._engine.tracing.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.exact.aggregate import (
     Aggregate,

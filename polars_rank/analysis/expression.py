@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable, Recorder
-from polars_rank._engine.shares import (
+from polars_rank._engine.tracing.recorder import ExprTable, Recorder
+from polars_rank._engine.tracing.shares import (
     Sharing,
     ValueOf,
     chosen_sums,
