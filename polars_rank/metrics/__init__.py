@@ -1,4 +1,7 @@
-"""The metrics, one family per file; every formula is one decorated function."""
+"""The metrics, one family per file; every formula is one decorated function.
+
+They import ``core`` only, and know no frame and no column.
+"""
 
 from __future__ import annotations
 

@@ -178,11 +178,10 @@ def test_no_imports_go_in_a_circle():
 
 
 def test_a_room_holds_a_dozen_files_and_says_what():
-    for folder in {
-        path.parent for wing in ROOMS for path in (HOME / wing).rglob("*.py")
-    }:
+    """But for the metrics, where a file is a family."""
+    for folder in {path.parent for path in HOME.rglob("*.py")} - {HOME}:
         files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert len(files) <= 12, folder
+        assert len(files) <= 12 or folder == HOME / "metrics", folder
         summary, _, more = ast.get_docstring(
             ast.parse((folder / "__init__.py").read_text())
         ).partition("\n\n")
