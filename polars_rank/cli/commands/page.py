@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 from warnings import catch_warnings
@@ -15,7 +16,7 @@ from polars_rank.cli.commands.gate import margins
 from polars_rank.cli.commands.moments import PERIOD, over_time
 from polars_rank.cli.commands.why import REFUSED, Explained, not_shown
 from polars_rank.cli.derive import UsageError, group, options_of
-from polars_rank.cli.input.options import EVALUATING, Queried
+from polars_rank.cli.input.options import Queried
 from polars_rank.cli.input.runs import Files, Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.bar import Bar
@@ -30,7 +31,8 @@ SYSTEM = "system"
 USUAL = ("ndcg@10",)
 SHOWN = ("title", "url", "text", "max_queries", "max_documents")  # how, and how much
 ABOUT = ("by", "weight", "weight_before", "cluster")
-COLUMNS = ("query", "doc", "score", "label", "qrels_query", "qrels_doc")
+COLUMNS = ("query", "doc", "score", "label")
+MEMORY = ("memory_limit", "temp_dir")
 Views: TypeAlias = list[tuple[dict[str, str], pl.DataFrame]]  # queries, and labels
 
 
@@ -161,11 +163,12 @@ def _of_runs(
     if len(given.runs) < 2:
         msg = "name the run before, the run after it, or several, and their judgments."
         raise UsageError(msg)
+    if "qrels_before" in options:
+        options["qrels_before"] = data.open(options["qrels_before"], "qrels")
+        given = replace(given, before=options["qrels_before"])
     runs, asked = {}, data.options(given)
     for run in given.runs:
         runs[run.name], asked = given.with_judgments(run, data.options(given))
-    if "qrels_before" in options:
-        options["qrels_before"] = data.open(options["qrels_before"], "qrels")
     asked |= options
     if any(map(options.get, ABOUT)):
         asked |= data.segments()
@@ -174,7 +177,13 @@ def _of_runs(
     # If the weights of the first run are others, nothing is paired.
     several = (len(measures) > 1 or len(runs) > 2) and "weight_before" not in asked
     if several or data.margin:
-        values, names = _values_of(runs, measures, data, asked)
+        wanted = Asked.of(data, options | {"measures": measures}, SYSTEM)
+        memory = {name: asked[name] for name in MEMORY if name in asked}
+        wanted = replace(wanted, choices=wanted.choices | memory)
+        with catch_warnings(action="ignore"):  # they were told with the reasons
+            values = wanted.joined(wanted.of_runs(given), str(given))
+        known = (SYSTEM, *data.query, *wanted.beside)
+        names = [name for name in values.columns if name not in known]
         found = data.compared(values, names, asked)
     facts = {"files": str(given)}
     if given.qrels is not None:
@@ -233,35 +242,6 @@ def _reasons(
     return found, [not_shown(measure, error) for measure, error in errors.items()]
 
 
-def _values_of(
-    runs: Mapping[str, pl.LazyFrame],
-    measures: Sequence[str],
-    data: Page,
-    asked: Options,
-) -> tuple[pl.DataFrame, list[str]]:
-    """Values per query, and the columns of measures.
-
-    The judgments of the first run may be others.
-    """
-    roles = [*(asked.get("by") or ()), asked.get("weight"), asked.get("cluster")]
-    about = [name for name in dict.fromkeys(roles) if name]
-    names = (*EVALUATING, *COLUMNS, "segments", "memory_limit")
-    given = {name: asked[name] for name in names if name in asked}
-    given |= {"query": data.query, "keep": about}
-    judged = dict.fromkeys(runs, asked["qrels"])
-    if "qrels_before" in asked:
-        judged[next(iter(runs))] = asked["qrels_before"]
-    with catch_warnings(action="ignore"):  # they were told with the reasons
-        values = pl.concat(
-            polars_rank.per_query(run, [*measures], qrels=judged[name], **given)
-            .lazy()
-            .select(pl.lit(name).alias(SYSTEM), pl.all())
-            for name, run in runs.items()
-        ).collect(engine="streaming")
-    known = (SYSTEM, *data.query, *about)
-    return values, [name for name in values.columns if name not in known]
-
-
 def _labeled(why: Sequence[Explained]) -> Views:
     """The queries of each comparison, with what tells it from the others."""
     found: Views = []
@@ -281,7 +261,7 @@ def _judged_next(
     """The documents to judge next; None if all are judged, or none apart from a run."""
     if asked["qrels"] is None:
         return None
-    names = (*COLUMNS[:4], "rank", "descending", "convention", *SHORTCUTS)
+    names = (*COLUMNS, "rank", "descending", "convention", *SHORTCUTS)
     given = {name: asked[name] for name in names if name in asked}
     given["qrels"] = data.renamed(asked["qrels"])
     try:

@@ -98,10 +98,10 @@ class Asked:
             return polars_rank.comparison.merge(days), definition_of_parts(days) or none
         place = choices.get("rank", data.score)
         if len(files) > 1 or data.qrels is not None or place in names:
-            found, known = self._of_runs(files, first)
+            found, known = self._defined(files, first)
         else:
             found, known = self._read(files[0], first)
-        return self._joined(found, files[0]), known
+        return self.joined(found, files[0]), known
 
     def of_table(self, file: str, measure: str) -> Values:
         """Values of a table with a column for each system."""
@@ -118,7 +118,7 @@ class Asked:
         if self.system not in (None, "system"):
             values = values.rename({"system": str(self.system)})
         found, definition = self._read(file, values)
-        return self._joined(found, file), definition
+        return self.joined(found, file), definition
 
     def _read(self, file: str, frame: pl.LazyFrame) -> Values:
         """Values that somebody wrote."""
@@ -129,28 +129,30 @@ class Asked:
         known = Definition.read(file)
         return values, known or Definition.of(measures, convention, self.data.query)
 
-    def _of_runs(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
+    def _defined(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
+        """Values of runs."""
         data, choices = self.data, self.choices
-        measures = self.measures or MEASURES
+        measures = list(self.measures or MEASURES)
         labeled = reads_labels(parse_measures(measures))
         opened = {files[0]: first}
         given = data.sort_out(files, choices.get("rank"), opened, judged=labeled)
         given = replace(given, beside=self.about_items)
         if self.system is None and len(given.runs) > 1:
             raise UsageError("name one new run, and its judgments.")
-        items = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
-        options = data.options(given) | choices | items
-        parts = {run.file: self._of_run(given, run, options) for run in given.runs}
-        values = concatenated(parts, "vertical_relaxed").collect()
-        judged = None
+        values, judged, options = self.of_runs(given), None, data.options(given)
         if given.qrels is not None:
             ids = [c for c in data.qrels_query or data.query if c != self.system]
             about = [data.qrels_doc or options["doc"], options["label"]]
             judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
-        convention = convention_in(choices)
-        return values, Definition.of(
-            list(measures), convention, data.query, judged, options
-        )
+        how = convention_in(choices), data.query, judged, options | choices
+        return values, Definition.of(measures, *how)
+
+    def of_runs(self, given: Files) -> pl.DataFrame:
+        """Values per query of runs."""
+        items = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
+        options = self.data.options(given) | self.choices | items
+        parts = {run.file: self._of_run(given, run, options) for run in given.runs}
+        return concatenated(parts, "vertical_relaxed").collect()
 
     def _of_run(self, given: Files, run: Run, options: Options) -> pl.LazyFrame:
         """Values of a run; a single one may hold several systems."""
@@ -177,7 +179,7 @@ class Asked:
             found = values.collect(engine="streaming")
         return (found if single else run.named(found, str(system))).lazy()
 
-    def _joined(self, values: pl.DataFrame, file: str) -> pl.DataFrame:
+    def joined(self, values: pl.DataFrame, file: str) -> pl.DataFrame:
         """Values with segment, weight and cluster, if a file has those of queries."""
         query, queries = self.data.query, self.data.queries
         if queries is None:
