@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -122,16 +122,15 @@ class Plan:
 
     def means(self) -> pl.LazyFrame:
         """Means alone."""
-        options = self._without("keep")
-        return self._named(polars_rank.evaluate(self.frame, self.measures, **options))
+        return self._of(polars_rank.evaluate, "keep")
 
     def values(self) -> pl.LazyFrame:
         """Values per query alone."""
-        options = self._without("by", "weight", "stats")
-        return self._named(polars_rank.per_query(self.frame, self.measures, **options))
+        return self._of(polars_rank.per_query, "by", "weight", "stats")
 
-    def _without(self, *names: str) -> Options:
-        return {n: v for n, v in self.options.items() if n not in names}
+    def _of(self, function: Callable[..., pl.LazyFrame], *lacks: str) -> pl.LazyFrame:
+        options = {n: v for n, v in self.options.items() if n not in lacks}
+        return self._named(function(self.frame, self.measures, **options))
 
     def write(self, target: Path) -> pl.DataFrame:
         """Write the values of every query, and return the means."""
