@@ -8,14 +8,8 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_rank.cli.derive import group
-from polars_rank.cli.output.show import (
-    Format,
-    ReportFormat,
-    chosen,
-    show_rows,
-    table_of,
-)
-from polars_rank.cli.output.words import emit
+from polars_rank.cli.output.show import Format, ReportFormat, show_rows, table_of
+from polars_rank.cli.output.words import emit, terminal
 from polars_rank.report.table import as_text
 
 
@@ -28,7 +22,7 @@ class Shown:
     @property
     def form(self) -> str:
         """The format that was asked for, or else the one that fits the output."""
-        return chosen(self.format)
+        return self.format or ("table" if terminal() else "csv")
 
     def frame(
         self,

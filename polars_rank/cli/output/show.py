@@ -41,11 +41,6 @@ FORMULA = r"^[=+\-@＝＋－＠\t\r\n]"
 BETWEEN = 3
 
 
-def chosen(format: str | None) -> str:
-    """The format that was asked for, or else the one that fits the output."""
-    return format or ("table" if terminal() else "csv")
-
-
 def show_means(
     means: pl.DataFrame, notes: Sequence[str], *, keys: int, format: str
 ) -> None:
