@@ -20,7 +20,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import polars as pl
 
 import polars_rank as pr
-from polars_rank.core import aggregate
+from polars_rank.core.exact import aggregate
 
 MEASURES = {
     5: ["ndcg@10", "ap", "rr", "precision@10", "recall@100"],

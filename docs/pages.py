@@ -21,7 +21,7 @@ from polars_rank import evaluate
 from polars_rank.conventions.choices import CHOICES, sentence
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import TOOLS, complete_arguments
-from polars_rank.core.documentation import argument
+from polars_rank.core.metric.documentation import argument
 from polars_rank.core.vocabulary import COLUMNS, PARAMETERS
 from polars_rank.metrics import METRICS, Metric
 

@@ -28,10 +28,10 @@ if _TYPE_CHECKING:
     from polars_rank.conventions.convention import Convention
     from polars_rank.conventions.explain import explain
     from polars_rank.conventions.tools import CONVENTIONS
-    from polars_rank.core.binding import metric_expr
     from polars_rank.core.expr import ratio
-    from polars_rank.core.ranking import Ranking
-    from polars_rank.core.subtopics import Subtopics
+    from polars_rank.core.words.binding import metric_expr
+    from polars_rank.core.words.ranking import Ranking
+    from polars_rank.core.words.subtopics import Subtopics
     from polars_rank.evaluation.both import evaluate_both
     from polars_rank.evaluation.evaluate import evaluate, per_query
     from polars_rank.evaluation.match_report import match_report
@@ -87,8 +87,8 @@ _LATER = {
     "DataWarning": "exceptions",
     "Evaluation": "parts.evaluation",
     "Measure": "measures.measure",
-    "Ranking": "core.ranking",
-    "Subtopics": "core.subtopics",
+    "Ranking": "core.words.ranking",
+    "Subtopics": "core.words.subtopics",
     "audit": "uncertainty.audit.audit",
     "bounds": "uncertainty.bounds.bounds",
     "compare": "comparison.compare",
@@ -103,7 +103,7 @@ _LATER = {
     "gate": "comparison.gate.gate",
     "match_report": "evaluation.match_report",
     "measure": "measures.measure",
-    "metric_expr": "core.binding",
+    "metric_expr": "core.words.binding",
     "per_query": "evaluation.evaluate",
     "preferences": "evaluation.preferences",
     "ratio": "core.expr",

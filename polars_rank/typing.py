@@ -20,8 +20,8 @@ from polars_rank.core.arguments import (
     PrecisionDivisor,
     RecallDivisor,
 )
-from polars_rank.core.ranking import Ideal, NoRelevant, Ties
 from polars_rank.core.weights import Discount, Gain
+from polars_rank.core.words.ranking import Ideal, NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import MeasureLike, Measures
 

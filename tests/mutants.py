@@ -50,29 +50,29 @@ class Mutant(NamedTuple):
     tests: str
 
 
-WEIGHTS, RANKING = "core/weights.py", "core/ranking.py"
-REGISTRY, SOURCE = "core/registry.py", "core/source.py"
+WEIGHTS, RANKING = "core/weights.py", "core/words/ranking.py"
+REGISTRY, SOURCE = "core/metric/registry.py", "core/source.py"
 MEASURE, CONVENTION = "measures/measure.py", "conventions/convention.py"
 
 MUTANTS = (
     # -- aggregates, sources, ties
     Mutant(
         "a carry of exact sums is lost",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         "large = _joined(whole, upper, middle + carry)",
         "large = _joined(whole, upper, middle)",
         "aggregate",
     ),
     Mutant(
         "sums of parts keep the largest only",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         'return column.max() if name.endswith("_high") else column.sum()',
         "return column.max()",
         "aggregate",
     ),
     Mutant(
         "the ratio of one user has no error",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         "several = (n > 1) & (dd < d * d)",
         "several = (n > 1) & (d != 0)",
         "clicks_behavior:one_user",
@@ -463,7 +463,7 @@ MUTANTS = (
     ),
     Mutant(
         "known scores are rounded before they are compared",
-        "core/binding.py",
+        "core/words/binding.py",
         "raw_score=raw if scored else -known",
         "raw_score=known if scored else -known",
         "score_types",
@@ -612,14 +612,14 @@ MUTANTS = (
     # -- over queries
     Mutant(
         "the weight of undefined values counts",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         "weight = pl.when(value.is_not_null()).then(weight)",
         "weight = weight + 0.0",
         "aggregate",
     ),
     Mutant(
         "a null value does not spread to the mean",
-        "core/aggregate.py",
+        "core/exact/aggregate.py",
         'pl.when(state["nulls"] == 0)',
         'pl.when(state["nulls"] >= 0)',
         "convention frames:means_of_queries",
@@ -844,7 +844,7 @@ MUTANTS = (
     ),
     Mutant(
         "the place of a byte in an id does not count",
-        "core/stable_hash.py",
+        "core/exact/stable_hash.py",
         "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(256))",
         "mixed = _mixed(joined + place.astype(np.uint64) * np.uint64(0))",
         "clicks_states:hashes",
@@ -1091,28 +1091,28 @@ MUTANTS = (
     ),
     Mutant(
         "kept: a part in a table counts twice",
-        "core/state.py",
+        "core/exact/state.py",
         "twice = whole.filter(pl.struct(*keys, DIGESTS).is_duplicated())",
         "twice = whole.head(0)",
         "kept_partials:merged_twice",
     ),
     Mutant(
         "kept: a part of a month counts twice",
-        "core/state.py",
+        "core/exact/state.py",
         "twice = single.filter(pl.col(DIGESTS).is_duplicated())",
         "twice = single.head(0)",
         "kept_partials:merged_twice",
     ),
     Mutant(
         "kept: categories are their codes",
-        "core/state.py",
+        "core/exact/state.py",
         "CODED = cs.categorical() | cs.enum()",
         "CODED = cs.categorical()",
         "kept_partials:digest",
     ),
     Mutant(
         "kept: a name of a part is forgotten",
-        "core/state.py",
+        "core/exact/state.py",
         "salt = 0 if part is None else",
         "salt = 0 if part is not None else",
         "kept_partials:by_name",
@@ -1373,6 +1373,27 @@ MUTANTS = (
         "cli:choices",
     ),
     Mutant(
+        "what the command writes may end in anything",
+        "cli/derive.py",
+        "ext=EXTENSIONS.get(name, ())",
+        "ext=()",
+        "cli_moments:errors",
+    ),
+    Mutant(
+        "the example takes what was given",
+        "cli/commands/clicks.py",
+        "if self.example and n not in options}",
+        "if self.example}",
+        "clicks_cli_bias:alone",
+    ),
+    Mutant(
+        "a model alone needs propensities",
+        "cli/commands/clicks.py",
+        'bias.given(options, shown, "dm", **usual)',
+        "bias.given(options, shown, **usual)",
+        "clicks_cli_bias:model",
+    ),
+    Mutant(
         "a label counts for both runs alike",
         "analysis",
         "stake = pl.max_horizontal(effects) - pl.min_horizontal(effects)",
@@ -1528,7 +1549,7 @@ MUTANTS = (
     ),
     Mutant(
         "an item counts wholly in each of its categories",
-        "core/recommendations.py",
+        "core/words/recommendations.py",
         'parts["weight"] = (parts["weight"] / n).repeat_by(n)',
         'parts["weight"] = parts["weight"].repeat_by(n)',
         "recommendations:lists_equal",
@@ -1556,14 +1577,14 @@ MUTANTS = (
     ),
     Mutant(
         "lists of all lengths count alike for personalization",
-        "core/recommended_items.py",
+        "core/words/recommended_items.py",
         "shares = _of_items(items, item, times / length.sqrt())",
         "shares = _of_items(items, item, times)",
         "recommendations:catalog",
     ),
     Mutant(
         "groups of users of all sizes count alike",
-        "core/recommended_items.py",
+        "core/words/recommended_items.py",
         "factor, groups = n / m, m.len()",
         "factor, groups = 0.0 * m + m.len(), m.len()",
         "recommendations:errors_of",

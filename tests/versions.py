@@ -18,7 +18,7 @@ import polars as pl
 import polars_rank as pr
 from polars_rank import clicks
 from polars_rank.clicks.behavior.measures import BEHAVIOR
-from polars_rank.core.registry import METRICS, Metric
+from polars_rank.core.metric.registry import METRICS, Metric
 
 HERE = Path(__file__).parent
 RECORD = HERE / "golden" / "versions.json"

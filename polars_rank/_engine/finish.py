@@ -15,11 +15,11 @@ from polars_rank._engine.layout import first_rule_first
 from polars_rank._engine.options import Stat
 from polars_rank._engine.request import Request, stat_name
 from polars_rank._engine.schema import names_of
-from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank._engine.stages.recommendation.evaluate_lists import list_totals
 from polars_rank._engine.stages.sum import Counted
+from polars_rank._engine.tracing.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank.conventions.convention import Convention
-from polars_rank.core.aggregate import (
+from polars_rank.core.exact.aggregate import (
     Aggregate,
     GeometricMean,
     Mean,
@@ -28,15 +28,15 @@ from polars_rank.core.aggregate import (
     Sum,
     UndefinedIsOne,
 )
-from polars_rank.core.distribution import (
+from polars_rank.core.exact.distribution import (
     Distribution,
     is_of_distribution,
     needs_counts,
 )
-from polars_rank.core.list_totals import ListTotals
-from polars_rank.core.recommended_items import RecommendedItems, needs_groups
+from polars_rank.core.exact.state import hashed
 from polars_rank.core.rules import INVALID_WEIGHT
-from polars_rank.core.state import hashed
+from polars_rank.core.words.list_totals import ListTotals
+from polars_rank.core.words.recommended_items import RecommendedItems, needs_groups
 from polars_rank.measures.measure import (
     Custom,
     Measure,

@@ -10,8 +10,8 @@ import polars as pl
 from polars_rank._engine.finish import Aggregation, copied_states
 from polars_rank._engine.layout import in_batches
 from polars_rank._engine.stages.sum import Plan
-from polars_rank.core.recommended_items import RecommendedItems
 from polars_rank.core.source import lazy_source
+from polars_rank.core.words.recommended_items import RecommendedItems
 
 OF_MEASURE = re.compile(r"m(\d+)_(.*)")
 SumOf = Callable[[pl.LazyFrame], Plan]

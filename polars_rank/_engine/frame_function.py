@@ -12,7 +12,7 @@ import polars as pl
 from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.request import AnyFrame, Request
 from polars_rank.core.fork import note_run, warn_if_forked
-from polars_rank.core.registry import not_taken
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.io.unreadable import damage_named

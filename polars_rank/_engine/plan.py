@@ -47,7 +47,7 @@ from polars_rank._engine.stages.rank import pack, unpack
 from polars_rank._engine.stages.recommendation.evaluate_lists import evaluate_lists
 from polars_rank._engine.stages.select import relevant_rows
 from polars_rank._engine.stages.sum import Counted, Plan, sum_terms
-from polars_rank._engine.trace import PlanKey, trace_measures
+from polars_rank._engine.tracing.trace import PlanKey, trace_measures
 from polars_rank.core.source import (
     Narrow,
     Read,

@@ -39,7 +39,7 @@ from polars_rank._engine.schema import (
 from polars_rank._engine.spill.progress import Listener
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import convention_of
-from polars_rank.core.distribution import percent_of
+from polars_rank.core.exact.distribution import percent_of
 from polars_rank.core.fork import warn_if_forked
 from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike, as_polars

@@ -1,1 +1,4 @@
-"""Distributions and intervals that several packages use."""
+"""Distributions and intervals that several packages use.
+
+It imports ``core`` only: no frame of results is known here.
+"""

@@ -15,10 +15,10 @@ from polars_rank._engine.options import EvaluationOptions
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import Column, name_of, names_of
-from polars_rank._engine.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank._engine.spill.progress import Progress
+from polars_rank._engine.tracing.shares import DOCUMENTS, FACTORS, OTHERS
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
-from polars_rank.core.registry import not_taken
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.evaluation.deciding import OPTIONS
 from polars_rank.io.frames import FrameLike

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable, Recorder
-from polars_rank._engine.shares import (
+from polars_rank._engine.tracing.recorder import ExprTable, Recorder
+from polars_rank._engine.tracing.shares import (
     Sharing,
     ValueOf,
     chosen_sums,
@@ -18,7 +18,6 @@ from polars_rank._engine.shares import (
     terms_of,
 )
 from polars_rank.core.expr import as_expr
-from polars_rank.core.ranking import Ties, order_by
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
     INFINITE_GRADE,
@@ -27,6 +26,7 @@ from polars_rank.core.rules import (
     NULL_SCORE,
     Rule,
 )
+from polars_rank.core.words.ranking import Ties, order_by
 from polars_rank.exceptions import DataError
 
 ROW = pl.element().struct.field("row").struct

@@ -11,8 +11,8 @@ import polars as pl
 from polars_rank._engine.inputs import bind_inputs
 from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import Request
-from polars_rank._engine.shares import FACTORS
-from polars_rank._engine.trace import PlanKey, trace_measures
+from polars_rank._engine.tracing.shares import FACTORS
+from polars_rank._engine.tracing.trace import PlanKey, trace_measures
 from polars_rank.analysis.contribution_rows import request_of
 from polars_rank.analysis.sides import Names, like_those, no_documents
 from polars_rank.conventions.convention import Convention

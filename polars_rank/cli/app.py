@@ -16,33 +16,21 @@ from polars_rank.cli.output.help import WrappedHelp, shown_default
 from polars_rank.cli.output.words import STDIN, terminal
 
 HERE = Path(__file__).parent
-COMMANDS = {  # and the modules that they are in
-    "evaluate": "evaluate",
-    "compare": "compare",
-    "gate": "gate",
-    "changes": "why",
-    "reasons": "why",
-    "contributions": "why",
-    "slices": "why",
-    "to-judge": "why",
-    "page": "page",
-    "audit": "audit",
-    "bounds": "audit",
-    "estimate": "audit",
-    "power": "compare",
-    "moments": "moments",
-    "merge": "moments",
-    "trend": "moments",
-    "orders": "compare",
-    "discriminative": "compare",
-    "match-report": "describe",
-    "coverage": "describe",
-    "split-check": "describe",
-    "measures": "describe",
-    "conventions": "describe",
-    "explain": "describe",
-    "clicks": "clicks",
+MODULES = {  # of the commands, which --help sorts
+    "evaluate": ("evaluate",),
+    "compare": ("compare", "power", "orders", "discriminative"),
+    "gate": ("gate",),
+    "why": ("changes", "reasons", "contributions", "slices", "to-judge"),
+    "page": ("page",),
+    "audit": ("audit", "bounds", "estimate"),
+    "moments": ("moments", "merge", "trend"),
+    "describe": (
+        *("match-report", "coverage", "split-check"),
+        *("measures", "conventions", "explain"),
+    ),
+    "clicks": ("clicks",),
 }
+COMMANDS = {name: module for module, names in MODULES.items() for name in names}
 FUNCTIONS = {"clicks": "app", "coverage": "match_report"}  # of another name
 ABOUT = {  # where that is not how the docstring begins
     "clicks": "Click logs: what users saw, and what they clicked.",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from itertools import chain
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -19,7 +20,7 @@ from typing import (
     TypeVar,
     Union,
     Unpack,
-    cast,
+    dataclass_transform,
     get_args,
     get_origin,
     get_type_hints,
@@ -28,9 +29,11 @@ from typing import (
 from cyclopts import CycloptsError, Group, Parameter
 from cyclopts.validators import Path as PathRule
 
+from polars_rank.cli.own_words import EXTENSIONS, METAVARS, OWN, SPELT
 from polars_rank.core.vocabulary import PARAMETERS, Kind
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 SEQUENCES = (Sequence, tuple, list)
 
 GROUPS: dict[Kind, Group] = {
@@ -39,20 +42,6 @@ GROUPS: dict[Kind, Group] = {
     "choice": Group("Choices", sort_key=3),
     "resource": Group("Resources", sort_key=4),
     "output": Group("Output", sort_key=5),
-}
-METAVARS = {"file": "FILE", "column": "COLUMN"}
-# What differs from --name-of-the-parameter, or says more than the type.
-NAMED: dict[str, dict[str, Any]] = {
-    "baseline": {"metavar": "SYSTEM"},
-    "choices": {"name": "--choice", "metavar": "NAME"},
-    "control": {"metavar": "ARM"},
-    "convention": {"metavar": "NAME"},
-    "max_rank": {"name": ("--max-rank", "-M"), "metavar": "PLACE"},
-    "measure": {"name": ("--measure", "-m"), "metavar": "MEASURE"},
-    "measures": {"name": ("--measure", "-m"), "metavar": "MEASURE"},
-    "memory_limit": {"metavar": "SIZE"},
-    "rel": {"metavar": "GRADE"},
-    "temp_dir": {"metavar": "FOLDER"},
 }
 
 
@@ -87,7 +76,7 @@ def options_of(
 
     def decorate(command: F) -> F:
         signature = inspect.signature(command)
-        hints = get_type_hints(command, include_extras=True)
+        hints = described(command)
         groups = {name: hint() for name, hint in hints.items() if is_group(hint)}
         own = [
             p.replace(annotation=hints[p.name], default=groups.get(p.name, p.default))
@@ -165,26 +154,46 @@ def option(
         hint, default = hint | None, None
     elif hint is bool and default:
         changes["negative"] = f"--no-{name.replace('_', '-')}"
-    shown = told(name, **changes)
+    shown = told(name, hint=hint, **changes)
     return parameter.replace(annotation=Annotated[hint, shown], default=default)
 
 
-def told(name: str, about: str | None = None, /, **changes: Any) -> Parameter:
-    """The group and help of a parameter; with ``about``, of what only a command has.
+def told(name: str, *owners: str, hint: Any = str, **changes: Any) -> Parameter:
+    """The option of a parameter: its group, its help, and how it is written.
 
-    ``name`` is then that of the group.
+    Owners, a function and its module, may have words of their own: see ``own_words``.
     """
-    if about is not None:
-        return Parameter(group=GROUPS[cast("Kind", name)], help=about, **changes)
-    kind, about = PARAMETERS[name]
-    settings = {"metavar": METAVARS.get(kind), "help": about, **NAMED.get(name, {})}
+    names = [*(f"{owner}.{name}" for owner in owners), name]
+    own = [OWN[n] for n in names if n in OWN and owners]
+    kind, about = own[0] if own else PARAMETERS[name]
+    kinds = {hint, *get_args(hint)}
+    settings: dict[str, Any] = {"help": about}
+    if kinds & {str, Path}:
+        settings["metavar"] = METAVARS.get(kind)
+    if kind == "output" and Path in kinds:
+        settings["validator"] = PathRule(ext=EXTENSIONS.get(name, ()))
+    settings |= next((SPELT[n] for n in names if n in SPELT), {})
     return Parameter(group=GROUPS[kind], **{**settings, **changes})
 
 
-def told_output(about: str, *extensions: str, **changes: Any) -> Parameter:
-    """The help of a file to write, whose name ends in one of the extensions, if any."""
-    rule = PathRule(ext=extensions)
-    return told("output", about, metavar="FILE", validator=rule, **changes)
+def described(owner: Callable[..., Any]) -> dict[str, Any]:
+    """The types of a command's own options, or of a group's, with group and help."""
+    owners = owner.__name__, owner.__module__.rpartition(".")[2]
+    hints = get_type_hints(owner, include_extras=True)
+    return {
+        name: hint
+        if is_group(hint) or get_origin(hint) is Annotated
+        else Annotated[hint, told(name, *owners, hint=hint)]
+        for name, hint in hints.items()
+        if name not in ("options", "return")
+    }
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def group(cls: type[T]) -> type[T]:
+    """Make a class of options that several commands have."""
+    cls.__annotations__ = described(cls)
+    return Parameter(name="*")(dataclass(frozen=True, kw_only=True)(cls))
 
 
 def cli_type(hint: Any, *, file: bool = False) -> Any:

@@ -31,9 +31,9 @@ from polars_rank.clicks.off_policy.additive import ADDITIVE
 from polars_rank.clicks.off_policy.counterfactual import counterfactual
 from polars_rank.clicks.off_policy.sensitivity import sensitivity
 from polars_rank.clicks.off_policy.weighing import CounterfactualMethod
-from polars_rank.clicks.simulation.design import simulate
+from polars_rank.clicks.simulation.design import UserModel
 from polars_rank.clicks.simulation.draw import Simulation
-from polars_rank.clicks.simulation.users import UserModel
+from polars_rank.clicks.simulation.simulate import simulate
 
 __all__ = [
     "ADDITIVE",

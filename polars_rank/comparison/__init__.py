@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from polars_rank.core.later import later as _later
 
 if _TYPE_CHECKING:
-    from polars_rank.comparison.gate.gate import Gate
+    from polars_rank.comparison.gate.gate_result import Gate
     from polars_rank.comparison.result import Comparison
     from polars_rank.comparison.sums.merging import merge
     from polars_rank.comparison.sums.moments import moments
@@ -38,7 +38,7 @@ __all__ = [
 # Rooms below import this package: what is above them is imported when it is asked for.
 _LATER = {
     "Comparison": "result",
-    "Gate": "gate.gate",
+    "Gate": "gate.gate_result",
     "discriminative": "systems.orders",
     "merge": "sums.merging",
     "moments": "sums.moments",

@@ -1,4 +1,8 @@
-"""Every disputed choice, by name."""
+"""Every disputed choice, by name.
+
+A convention completes the parameters of measures; it imports these, and no frame is
+evaluated here.
+"""
 
 from __future__ import annotations
 

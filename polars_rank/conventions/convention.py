@@ -24,10 +24,10 @@ from polars_rank.core.arguments import (
     RecallDivisor,
     Rel,
 )
+from polars_rank.core.metric.registry import METRICS, check, check_policy, closest
 from polars_rank.core.parameters import Parameter, read_hint
-from polars_rank.core.ranking import Ideal, NoRelevant, Ties
-from polars_rank.core.registry import METRICS, check, check_policy, closest
 from polars_rank.core.weights import Discount, Gain
+from polars_rank.core.words.ranking import Ideal, NoRelevant, Ties
 
 SETTLED = ("doc_desc", "doc_asc", "order")  # ties that have one order
 Exceptions: TypeAlias = tuple[tuple[str, str, Any], ...]

@@ -15,9 +15,9 @@ from polars_rank.conventions.tools import (
     complete_arguments,
     convention_of,
 )
-from polars_rank.core.documentation import definition
+from polars_rank.core.metric.documentation import definition
+from polars_rank.core.metric.registry import Metric
 from polars_rank.core.parameters import Doc
-from polars_rank.core.registry import Metric
 from polars_rank.measures.measure import Measure, MeasureLike
 
 GRADES_ALONE = {  # where relevance plays no part

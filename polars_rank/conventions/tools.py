@@ -15,7 +15,7 @@ from polars_rank.conventions import (
 )
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tool import Tool
-from polars_rank.core.registry import Metric, closest
+from polars_rank.core.metric.registry import Metric, closest
 
 DEFAULT = "trec_eval"  # whose choices hold where the user makes none
 ConventionLike: TypeAlias = str | Convention

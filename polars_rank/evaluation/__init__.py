@@ -1,1 +1,4 @@
-"""Functions that evaluate frames."""
+"""Functions that evaluate frames.
+
+They make requests of the engine, which they import with all that is below it.
+"""

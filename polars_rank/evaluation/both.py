@@ -11,7 +11,7 @@ from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.options import RequestOptions
 from polars_rank._engine.plan import plan_both
 from polars_rank._engine.request import Request
-from polars_rank.core.registry import not_taken
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.io.frames import EagerFrameLike, FrameLike
 from polars_rank.measures.measure import Measures

@@ -17,7 +17,7 @@ from polars_rank._engine.schema import Column
 from polars_rank._engine.spill.progress import Progress
 from polars_rank.conventions.choices import Duplicates, Missing, Unjudged
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
-from polars_rank.core.ranking import NoRelevant, Ties
+from polars_rank.core.words.ranking import NoRelevant, Ties
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures
 

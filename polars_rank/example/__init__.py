@@ -1,4 +1,7 @@
-"""Small logs that ship with the package, for trying things out."""
+"""Small logs that ship with the package, for trying things out.
+
+It holds data and their paths, and imports nothing of the package.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, TypedDict
 
 import polars as pl
 
+from polars_rank.core.metric.registry import closest
 from polars_rank.core.parameters import is_number, plain, refuse
-from polars_rank.core.registry import closest
 from polars_rank.fusion.formulas.methods import METHODS, Method
 from polars_rank.fusion.formulas.norms import NORMS, Norm
 from polars_rank.fusion.formulas.words import Candidate, Model, Pair

@@ -11,7 +11,7 @@ from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.options import ChoiceOptions, Stat
 from polars_rank._engine.request import stat_name, stats_of
 from polars_rank.conventions.tools import ConventionLike
-from polars_rank.core.registry import not_taken
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.evaluation.evaluate import evaluate
 from polars_rank.io.shapes.group_sizes import from_groups
 from polars_rank.measures.measure import Custom, Measures, parse_measures

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from polars_rank.comparison.gate.gate import Gate
+    from polars_rank.comparison.gate.gate_result import Gate
 
 __all__ = ["pytest_addoption", "ranking_gate"]
 

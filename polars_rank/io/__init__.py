@@ -1,4 +1,7 @@
-"""Read runs and judgments lazily from any common format; write results safely."""
+"""Read runs and judgments lazily from any common format; write results safely.
+
+It imports ``core`` and ``_files``; nothing is evaluated here.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 import polars as pl
 
-from polars_rank.core.state import State, named
+from polars_rank.core.exact.state import State, named
 from polars_rank.io.files import given_name
 from polars_rank.io.frames import FrameLike, as_polars, is_path, is_single
 from polars_rank.io.scan import scan_each

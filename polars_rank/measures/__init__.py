@@ -1,4 +1,7 @@
-"""Measures as values and as text."""
+"""Measures as values and as text.
+
+A measure is a metric with its parameters: ``core`` and ``metrics`` are imported.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from polars_rank.core.registry import METRICS
+from polars_rank.core.metric.registry import METRICS
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _SUCCESS = (1, 5, 10)

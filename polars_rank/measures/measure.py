@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 import polars as pl
 
 from polars_rank.core.expr import is_scalar
-from polars_rank.core.ranking import NoRelevant, Ranking
-from polars_rank.core.recommended_items import RecommendedItems
-from polars_rank.core.registry import METRICS, Metric, check, require_policy
-from polars_rank.core.subtopics import Subtopics
+from polars_rank.core.metric.registry import METRICS, Metric, check, require_policy
+from polars_rank.core.words.ranking import NoRelevant, Ranking
+from polars_rank.core.words.recommended_items import RecommendedItems
+from polars_rank.core.words.subtopics import Subtopics
 from polars_rank.measures.groups import expand
 from polars_rank.measures.names import resolve_name, unknown_measure
 from polars_rank.measures.text import (

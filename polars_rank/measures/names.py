@@ -6,7 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from polars_rank.core.registry import ALIASES, METRICS, Metric, find_metric, similar
+from polars_rank.core.metric.registry import (
+    ALIASES,
+    METRICS,
+    Metric,
+    find_metric,
+    similar,
+)
 
 NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)")
 RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")

@@ -1,8 +1,11 @@
-"""The metrics, one family per file; every formula is one decorated function."""
+"""The metrics, one family per file; every formula is one decorated function.
+
+They import ``core`` only, and know no frame and no column.
+"""
 
 from __future__ import annotations
 
-from polars_rank.core.registry import METRICS, Metric, metric, of_vocabulary
+from polars_rank.core.metric.registry import METRICS, Metric, metric, of_vocabulary
 from polars_rank.metrics import (
     averaged_gain,
     binary,

@@ -6,9 +6,9 @@ import polars as pl
 
 from polars_rank.core.arguments import OptionalRel, Rel
 from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.weights import Gain, inverse
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics.gain import ndcg
 
 __all__ = ["average_ndcg", "binary_g_measure", "g_measure", "r_ndcg"]

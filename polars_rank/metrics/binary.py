@@ -14,10 +14,10 @@ from polars_rank.core.arguments import (
     Rel,
 )
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import UNBOUNDED, metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import UNBOUNDED, metric
 from polars_rank.core.weights import one, reciprocal
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = [
     "accuracy",

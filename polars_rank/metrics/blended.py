@@ -8,10 +8,10 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
 from polars_rank.core.weights import Gain, GainLike, one, power
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics.binary import size
 
 __all__ = ["ncu_gu", "ncu_rb", "o_measure", "p_measure", "p_plus", "q_measure"]

@@ -7,10 +7,10 @@ from typing import Annotated
 import polars as pl
 
 from polars_rank.core.arguments import FiniteCutoff, Share, TopGrade
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
 from polars_rank.core.weights import one
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics.user_models import MinGrade, Target, scaled_gain
 
 __all__ = ["bpm", "bpm_dynamic"]

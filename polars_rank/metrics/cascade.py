@@ -9,11 +9,11 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, MaxGrade
 from polars_rank.core.expr import divide, ratio
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc, Meaning, Range
-from polars_rank.core.ranking import Ideal, Ranking
-from polars_rank.core.registry import metric
 from polars_rank.core.rules import GAIN_OVERFLOW
 from polars_rank.core.weights import LARGEST_EXP2_GRADE, power, reciprocal
+from polars_rank.core.words.ranking import Ideal, Ranking
 
 __all__ = ["err", "nerr", "pfound"]
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc
-from polars_rank.core.recommended_items import Catalog
-from polars_rank.core.registry import POSITIVE, metric
+from polars_rank.core.words.recommended_items import Catalog
 
 __all__ = ["coverage", "effective_items", "entropy", "gini", "personalization"]
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from polars_rank.core.arguments import Rel
 from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, metric
+from polars_rank.core.metric.registry import POSITIVE, metric
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = ["first_click", "last_click", "mean_click", "mean_rr", "p_skip"]
 

@@ -8,10 +8,10 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel, Undefined
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import POSITIVE, SIGNED, UNBOUNDED, metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, SIGNED, UNBOUNDED, metric
 from polars_rank.core.weights import Gain
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = ["arp", "binary_accuracy", "fall_out", "hits", "mcc", "mean_label"]
 

@@ -8,10 +8,10 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import below_top, let, ratio
+from polars_rank.core.metric.registry import SIGNED, metric
 from polars_rank.core.parameters import Doc
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import SIGNED, metric
 from polars_rank.core.weights import DiscountLike, inverse
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics._pairs import (
     ONE,
     Pairs,

@@ -7,9 +7,9 @@ from typing import Annotated
 import polars as pl
 
 from polars_rank.core.arguments import OptionalRel, Rel
+from polars_rank.core.metric.registry import POSITIVE, UNBOUNDED, metric
 from polars_rank.core.parameters import Doc
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, UNBOUNDED, metric
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = [
     "num_nonrel_judged_ret",

@@ -8,11 +8,11 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Persistence, Rel
 from polars_rank.core.expr import divide, ratio
-from polars_rank.core.list_totals import Totals
+from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.recommendations import Recommendations
-from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import inverse, power
+from polars_rank.core.words.list_totals import Totals
+from polars_rank.core.words.recommendations import Recommendations
 from polars_rank.metrics.recommendation import Feature, Head
 
 __all__ = [

@@ -8,9 +8,9 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, IdealOrder, OptionalRel
 from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, metric
+from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.weights import Discount, Gain, inverse, one
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = ["cg", "dcg", "ndcg"]
 

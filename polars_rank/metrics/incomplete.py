@@ -6,8 +6,8 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel
 from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.metric.registry import metric
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics.binary import size
 
 __all__ = ["bpref", "gm_bpref", "hole", "inf_ap", "judged", "unjudged"]

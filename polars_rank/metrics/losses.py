@@ -6,8 +6,8 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff
 from polars_rank.core.expr import arg_sort_by, below_top, let, ratio
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, metric
+from polars_rank.core.metric.registry import POSITIVE, metric
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics._pairs import every_bit, running_within, tied
 
 __all__ = ["hinge", "listmle", "squared_error"]

@@ -8,9 +8,9 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, FiniteCutoff, Persistence
 from polars_rank.core.expr import arg_sort_by, divide, ratio
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics._rbo import Estimate, Tied, powers, rank_biased
 
 __all__ = ["compat", "jaccard", "overlap", "rbo", "unexpectedness"]

@@ -8,9 +8,9 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel, Share, Undefined
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc, OtherThan, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, metric
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics._pairs import Blocks, Pairs, both, let_pairs
 
 __all__ = [

@@ -9,10 +9,10 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, OptionalRel, Persistence
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import Gain
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = ["rbp", "rbp_residual"]
 

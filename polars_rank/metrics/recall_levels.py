@@ -10,9 +10,9 @@ import polars as pl
 
 from polars_rank.core.arguments import Rel, Share
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc, Range
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
+from polars_rank.core.words.ranking import Ranking
 
 __all__ = ["eleven_point_ap", "interpolated_precision", "r_precision"]
 

@@ -9,10 +9,10 @@ import polars as pl
 
 from polars_rank.core.arguments import Cutoff, FiniteCutoff, Rel, Undefined
 from polars_rank.core.expr import divide, ratio
+from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Allowed, Doc, Range
-from polars_rank.core.recommendations import Recommendations
-from polars_rank.core.registry import POSITIVE, metric
 from polars_rank.core.weights import inverse, one
+from polars_rank.core.words.recommendations import Recommendations
 
 __all__ = [
     "awrf",

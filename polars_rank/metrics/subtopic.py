@@ -16,11 +16,11 @@ from polars_rank.core.arguments import (
     Share,
 )
 from polars_rank.core.expr import ratio
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
-from polars_rank.core.subtopics import Empty, Subtopics
 from polars_rank.core.weights import inverse, reciprocal
+from polars_rank.core.words.ranking import Ranking
+from polars_rank.core.words.subtopics import Empty, Subtopics
 from polars_rank.metrics.binary import accuracy, ap, precision
 
 __all__ = [

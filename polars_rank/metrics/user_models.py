@@ -15,10 +15,10 @@ import polars as pl
 
 from polars_rank.core.arguments import FiniteCutoff, Persistence, TopGrade
 from polars_rank.core.expr import divide
+from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc, Range, refuse
-from polars_rank.core.ranking import Ranking
-from polars_rank.core.registry import metric
 from polars_rank.core.weights import inverse, one, power, reciprocal
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics._series import harmonic, inverse_squares
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""``.rank_eval`` on Expr, DataFrame and LazyFrame, imported when it is first used."""
+"""``.rank_eval`` on Expr, DataFrame and LazyFrame, imported when it is first used.
+
+Methods pass their arguments on; all functions that are methods are imported.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import polars as pl
 
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import as_expr
-from polars_rank.core.ranking import Ties
-from polars_rank.core.registry import Metric, of_vocabulary
+from polars_rank.core.metric.registry import Metric, of_vocabulary
+from polars_rank.core.words.ranking import Ties
 from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
 from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import Options, expr_of, method

@@ -28,15 +28,15 @@ from polars_rank.conventions.tools import (
     complete_arguments,
     convention_of,
 )
-from polars_rank.core import documentation
-from polars_rank.core.binding import bind
 from polars_rank.core.expr import as_expr
+from polars_rank.core.metric import documentation
+from polars_rank.core.metric.registry import Metric, check, check_policy, closest, value
 from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
-from polars_rank.core.ranking import Ideal, NoRelevant, Ranking, Ties
-from polars_rank.core.registry import Metric, check, check_policy, closest, value
 from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
+from polars_rank.core.words.binding import bind
+from polars_rank.core.words.ranking import Ideal, NoRelevant, Ranking, Ties
 from polars_rank.typing import Column
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank._engine.request import AnyFrame
-from polars_rank.core.state import State, hashed
+from polars_rank.core.exact.state import State, hashed
 from polars_rank.exceptions import DataError
 
 ABOUT_ITEMS = "about_items"  # column of a partial: digests of the history and the items

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank._engine.finish import Aggregation
-from polars_rank.core.aggregate import UndefinedIsOne, exact_total
-from polars_rank.core.list_totals import ListTotals
-from polars_rank.core.recommended_items import (
+from polars_rank.core.exact.aggregate import UndefinedIsOne, exact_total
+from polars_rank.core.exact.state import DIGESTS, PLACE, State, damaged, require_columns
+from polars_rank.core.metric.registry import UNBOUNDED
+from polars_rank.core.words.list_totals import ListTotals
+from polars_rank.core.words.recommended_items import (
     ITEMS,
     ITEMS_BY_LENGTH,
     LISTS,
     RecommendedItems,
 )
-from polars_rank.core.registry import UNBOUNDED
-from polars_rank.core.state import DIGESTS, PLACE, State, damaged, require_columns
 from polars_rank.parts.partial import ATTRIBUTES, COUNTS, PLAUSIBLE, states_of
 
 BESIDE = (("judged", "found"), ("asked", "unknown"), ("matched", "judged"))

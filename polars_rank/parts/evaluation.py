@@ -25,8 +25,7 @@ from polars_rank._engine.schema import (
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments, convention_of
-from polars_rank.core.registry import UNBOUNDED, not_taken
-from polars_rank.core.state import (
+from polars_rank.core.exact.state import (
     DEFINITION,
     DIGESTS,
     State,
@@ -39,6 +38,7 @@ from polars_rank.core.state import (
     require_envelope,
     require_once,
 )
+from polars_rank.core.metric.registry import UNBOUNDED, not_taken
 from polars_rank.evaluation.deciding import DECIDING, FRAMES, OPTIONS
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.io.frames import FrameLike

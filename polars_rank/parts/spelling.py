@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import polars as pl
 
-from polars_rank._engine.recorder import Recorder
+from polars_rank._engine.tracing.recorder import Recorder
 from polars_rank.measures.measure import Custom, Measure
 
 

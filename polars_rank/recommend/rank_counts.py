@@ -17,10 +17,8 @@ import polars as pl
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.bounded import bounded
-from polars_rank.core.rules import Rule
-from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
-from polars_rank.core.stable_hash import key_text, stable_hash
-from polars_rank.core.state import (
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
+from polars_rank.core.exact.state import (
     DEFINITION,
     DIGESTS,
     PLACE,
@@ -31,6 +29,8 @@ from polars_rank.core.state import (
     digest,
     hashed,
 )
+from polars_rank.core.rules import Rule
+from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
 from polars_rank.recommend.split_log import not_null
 
 Ties: TypeAlias = Literal["pessimistic", "optimistic"]

@@ -11,10 +11,10 @@ from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import require_level
+from polars_rank.core.exact.state import DEFINITION, added_up
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.registry import not_taken
 from polars_rank.core.source import is_rereadable, lazy_source
-from polars_rank.core.state import DEFINITION, added_up
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.states import read_states
 from polars_rank.measures.measure import Measures

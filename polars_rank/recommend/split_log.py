@@ -10,9 +10,9 @@ import polars as pl
 
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.spill.bounded import bounded
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
-from polars_rank.core.stable_hash import key_text, stable_hash
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike, as_polars
 

@@ -1,4 +1,7 @@
-"""Tables, pictures and the page of results, in all their formats."""
+"""Tables, pictures and the page of results, in all their formats.
+
+Results are shown as they are: no room that makes them is imported.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import get_type_hints
 
 import polars as pl
 import pytest
@@ -11,8 +12,10 @@ from slow import every_other
 
 import polars_rank as pr
 from polars_rank.cli import main
-from polars_rank.cli.app import options
+from polars_rank.cli.app import _grammar, options
+from polars_rank.cli.derive import is_group
 from polars_rank.cli.output.words import sentence
+from polars_rank.cli.own_words import EXTENSIONS, OWN, SPELT
 from polars_rank.core import rules
 from polars_rank.core.rules import Rule
 
@@ -210,3 +213,28 @@ def test_help_has_words_for_values(capsys, command):
     assert main([*command.split(), "--help"]) in (0, None)
     out = capsys.readouterr().out
     assert not re.search(r"CHOICE\|| STR\b", out)
+
+
+def commands(app):
+    for name in app:
+        if not name.startswith("-"):
+            own = app[name]
+            yield from [own.default_command] if own.default_command else commands(own)
+
+
+def places(owner):
+    """The options of a command or a group, as ``own_words`` may call them."""
+    for name, hint in get_type_hints(owner).items():
+        if is_group(hint):
+            for base in hint.__mro__:
+                yield from places(base)
+        else:
+            module = owner.__module__.rpartition(".")[2]
+            yield from (name, f"{module}.{name}", f"{owner.__name__}.{name}")
+
+
+def test_no_word_of_the_command_is_left_over():
+    there = {place for own in commands(_grammar("plain")) for place in places(own)}
+    assert not OWN.keys() - there
+    assert not SPELT.keys() - there
+    assert not EXTENSIONS.keys() - there

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 
 import polars as pl
 import pytest
@@ -113,6 +114,17 @@ def test_the_example_alone_compares_two_rankings(capsys):
     assert "new_score - score" in out
     _, _, err = run(capsys, "counterfactual", "--example", "--baseline", "new_score")
     assert "--baseline" not in err
+
+
+def test_a_model_alone_needs_no_propensities(capsys, tmp_path):
+    """Each of ten documents is worth a quarter of its discount."""
+    file = tmp_path / "log.parquet"
+    log = pl.read_parquet(clicks_path()).with_columns(reward=pl.lit(0.25))
+    log.write_parquet(file)
+    model = ["--method", "dm", "--reward", "reward"]
+    [row] = table(capsys, "counterfactual", str(file), "--new", "new_score", *model)
+    expected = sum(0.25 / math.log2(rank + 1) for rank in range(1, 11))
+    assert float(row["estimate"]) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

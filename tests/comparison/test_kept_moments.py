@@ -13,7 +13,7 @@ from test_moments import ENVELOPE, assert_same, crowded, log, parts
 import polars_rank as pr
 from polars_rank.comparison.input import reading
 from polars_rank.comparison.sums.definition import Definition
-from polars_rank.core.registry import METRICS
+from polars_rank.core.metric.registry import METRICS
 
 MEASURES = ["ndcg@10", "arp"]
 OTHER = {

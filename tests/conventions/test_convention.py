@@ -17,7 +17,7 @@ import polars_rank as pr
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.explain import explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
-from polars_rank.core.registry import METRICS as ALL
+from polars_rank.core.metric.registry import METRICS as ALL
 
 TREC = pr.CONVENTIONS["trec_eval"]
 RUN = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0]})

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import polars_rank as pr
-from polars_rank.core.aggregate import (
+from polars_rank.core.exact.aggregate import (
     GeometricMean,
     Mean,
     Moments,

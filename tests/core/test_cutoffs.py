@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from polars_rank.core.cutoffs import Cutoffs
 from polars_rank.core.expr import operands
+from polars_rank.core.words.cutoffs import Cutoffs
 
 A, B, C = (pl.col(name) for name in "abc")
 WEIGHT = pl.when(A <= 3).then(1.0 / A).otherwise(0.0)

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_rank.core import distribution
-from polars_rank.core.aggregate import Mean
-from polars_rank.core.distribution import Distribution, percent_of
+from polars_rank.core.exact import distribution
+from polars_rank.core.exact.aggregate import Mean
+from polars_rank.core.exact.distribution import Distribution, percent_of
 from tests.core.test_aggregate import aggregated_state, split
 
 STATS = ["median", "p0", "p10", "p37.5", "p99.5", "p100", "min", "max", "worst_tenth"]

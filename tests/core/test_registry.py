@@ -9,8 +9,8 @@ import pytest
 
 import polars_rank as pr
 from polars_rank.core.arguments import Cutoff, Rel
+from polars_rank.core.metric.registry import ALIASES, of_vocabulary
 from polars_rank.core.parameters import Allowed, Doc, Meaning, Range, read_parameters
-from polars_rank.core.registry import ALIASES, of_vocabulary
 from polars_rank.core.weights import Gain, GainLike
 from polars_rank.metrics import METRICS, metric
 from polars_rank.namespaces.method import method

@@ -19,7 +19,7 @@ from vocabularies import METRICS
 import polars_rank as pr
 from polars_rank._engine import opening
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.registry import value
+from polars_rank.core.metric.registry import value
 
 TREC = pr.CONVENTIONS["trec_eval"]
 TWO = ["doc_desc", "expected"]

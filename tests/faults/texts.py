@@ -19,7 +19,7 @@ import polars as pl
 import polars_rank as pr
 from faults import Trial
 from polars_rank._engine.spill.budget import parse_memory_limit
-from polars_rank.core.registry import METRICS
+from polars_rank.core.metric.registry import METRICS
 
 FEW, MANY = 150, 5_000
 FIGURE = "slowest, ms"

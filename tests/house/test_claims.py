@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from polars_rank.conventions.tools import TOOLS
-from polars_rank.core.documentation import sections
-from polars_rank.core.registry import METRICS
+from polars_rank.core.metric.documentation import sections
+from polars_rank.core.metric.registry import METRICS
 
 HERE = Path(__file__).parents[1]
 RECORDS = HERE.parent / "docs" / "parity.jsonl"

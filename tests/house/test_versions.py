@@ -8,7 +8,7 @@ import pytest
 from versions import RECORD, found
 
 from polars_rank.clicks.behavior.measures import BEHAVIOR
-from polars_rank.core.registry import METRICS
+from polars_rank.core.metric.registry import METRICS
 
 KNOWN = json.loads(RECORD.read_text())
 

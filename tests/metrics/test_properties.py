@@ -18,7 +18,7 @@ from vocabularies import METRICS
 
 import polars_rank as pr
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.registry import of_vocabulary
+from polars_rank.core.metric.registry import of_vocabulary
 
 RELEVANCE = [name for name, m in METRICS.items() if m.needs_relevant]
 RANKED = of_vocabulary("ranking")

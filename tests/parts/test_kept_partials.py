@@ -12,8 +12,8 @@ from test_evaluation_in_parts import bits, rows, split
 from test_options_of_parts import CASES, UNSEEN, case
 
 import polars_rank as pr
-from polars_rank.core import state
-from polars_rank.core.registry import METRICS
+from polars_rank.core.exact import state
+from polars_rank.core.metric.registry import METRICS
 from polars_rank.parts.evaluation import OPTIONS
 
 LOG = rows(24)

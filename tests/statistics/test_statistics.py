@@ -22,7 +22,7 @@ from polars_rank._statistics.distributions import (
     tail,
 )
 from polars_rank._statistics.intervals import interval, p_value
-from polars_rank.core.aggregate import Moments, RatioMoments
+from polars_rank.core.exact.aggregate import Moments, RatioMoments
 
 
 def t_density(x: float, df: int) -> float:

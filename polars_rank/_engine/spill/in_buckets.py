@@ -10,7 +10,7 @@ import polars as pl
 from polars_rank._engine.layout import in_batches
 from polars_rank._engine.request import Resources
 from polars_rank._engine.stages.sum import Plan
-from polars_rank._engine.trace import PlanKey
+from polars_rank._engine.tracing.trace import PlanKey
 from polars_rank.core.source import lazy_source, without_pushdown
 from polars_rank.measures.measure import Custom, Measure
 

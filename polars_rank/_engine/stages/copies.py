@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from polars_rank._engine.stages.rank import pack, unpack
-from polars_rank.core.ranking import Ties
+from polars_rank.core.words.ranking import Ties
 
 Rows = pl.DataFrame | pl.LazyFrame
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable
 from polars_rank._engine.stages.greedy import Ideal, with_greedy_ranks
 from polars_rank._engine.stages.join import (
     join_qrels,
@@ -17,17 +16,18 @@ from polars_rank._engine.stages.join import (
     restore_query_keys,
 )
 from polars_rank._engine.stages.sum import Plan, sum_terms
-from polars_rank._engine.trace import PlanKey, trace_measures, value_by_rules
+from polars_rank._engine.tracing.recorder import ExprTable
+from polars_rank._engine.tracing.trace import PlanKey, trace_measures, value_by_rules
 from polars_rank.conventions.tools import complete_arguments
 from polars_rank.core.expr import arg_sort_by, descending
-from polars_rank.core.ranking import Ranking
 from polars_rank.core.rules import (
     DUPLICATE_DOC,
     INFINITE_GRADE,
     NULL_SUBTOPIC,
     Violation,
 )
-from polars_rank.core.subtopics import Subtopics
+from polars_rank.core.words.ranking import Ranking
+from polars_rank.core.words.subtopics import Subtopics
 from polars_rank.measures.measure import Custom
 
 

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.request import Beside
-from polars_rank._engine.shares import OTHERS, Shares
 from polars_rank._engine.stages.rank import LISTED, grouped_by_rank, pack, unpack
 from polars_rank._engine.stages.select import (
     document_columns,
@@ -20,7 +19,8 @@ from polars_rank._engine.stages.select import (
     skips_ranking,
 )
 from polars_rank._engine.stages.sum import Plan, sum_terms
-from polars_rank._engine.trace import PlanKey, Trace, trace_measures
+from polars_rank._engine.tracing.shares import OTHERS, Shares
+from polars_rank._engine.tracing.trace import PlanKey, Trace, trace_measures
 from polars_rank.measures.measure import Custom
 
 How: TypeAlias = Literal["full", "right"]

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.request import Grouping
-from polars_rank.core.ranking import Ties, order_by
+from polars_rank.core.words.ranking import Ties, order_by
 
 LISTED = "first documents of the query"
 OrderedBy: TypeAlias = Literal["score", "rank", "order"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank._engine.layout import reject_if_shuffled
-from polars_rank._engine.recorder import WORDS, Recorder
 from polars_rank._engine.stages.rank import (
     Ranked,
     pack,
@@ -13,7 +12,8 @@ from polars_rank._engine.stages.rank import (
     regroup_by_rank,
 )
 from polars_rank._engine.stages.ties import settle_ties
-from polars_rank._engine.trace import PlanKey, Trace
+from polars_rank._engine.tracing.recorder import WORDS, Recorder
+from polars_rank._engine.tracing.trace import PlanKey, Trace
 
 
 def relevant_rows(key: PlanKey, trace: Trace, log: pl.LazyFrame) -> pl.LazyFrame:

@@ -8,10 +8,10 @@ from typing import Generic, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Frame
-from polars_rank._engine.recorder import WORDS, Recorder
-from polars_rank._engine.shares import DOCUMENTS
 from polars_rank._engine.stages.rank import LISTED
-from polars_rank._engine.trace import PlanKey, Trace
+from polars_rank._engine.tracing.recorder import WORDS, Recorder
+from polars_rank._engine.tracing.shares import DOCUMENTS
+from polars_rank._engine.tracing.trace import PlanKey, Trace
 from polars_rank.core.rules import Rule
 
 LABELED = "labels of the first documents of the query"

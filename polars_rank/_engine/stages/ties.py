@@ -13,7 +13,7 @@ from functools import partial
 import polars as pl
 
 from polars_rank._engine.stages.rank import DocTies
-from polars_rank.core.ranking import order_by
+from polars_rank.core.words.ranking import order_by
 
 ROW = pl.col("row")
 SCORE, LABEL = pl.col("score"), pl.col("label")

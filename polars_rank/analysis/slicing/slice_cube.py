@@ -17,10 +17,9 @@ import polars as pl
 from polars_rank._engine.schema import require_columns
 from polars_rank.comparison.input.procedures import names_of
 from polars_rank.comparison.input.values import Source, lazy
-from polars_rank.core.aggregate import RatioMoments, exact_total
-from polars_rank.core.parameters import is_number, is_whole
-from polars_rank.core.stable_hash import key_text, stable_hash
-from polars_rank.core.state import (
+from polars_rank.core.exact.aggregate import RatioMoments, exact_total
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
+from polars_rank.core.exact.state import (
     DEFINITION,
     DIGESTS,
     PLACE,
@@ -31,6 +30,7 @@ from polars_rank.core.state import (
     digest,
     hashed,
 )
+from polars_rank.core.parameters import is_number, is_whole
 from polars_rank.exceptions import DataError
 
 HALF, SEARCH, CHECK = "half", "search", "check"  # the half that is searched, or tests

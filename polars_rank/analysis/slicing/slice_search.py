@@ -23,9 +23,9 @@ from polars_rank.analysis.slicing.slice_cube import (
 )
 from polars_rank.comparison.input.values import Source
 from polars_rank.comparison.tests.corrections import adjusted
+from polars_rank.core.exact.state import added_up
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.state import added_up
 from polars_rank.io.states import read_states
 
 NOTHING = 1e-12

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.input.options import (
-    EVALUATING,
-    MEASURES,
-    Formats,
-    Input,
-    Paths,
-    Reports,
-)
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import EVALUATING, MEASURES, Input
 from polars_rank.cli.input.runs import Options
-from polars_rank.cli.output.show import chosen, show_frame, show_rows, written
+from polars_rank.cli.output.show import show_rows, written
 from polars_rank.cli.output.words import emit
+from polars_rank.cli.shown import Reported, Shown
 from polars_rank.io.frames import same_ids
 from polars_rank.uncertainty.bounds.labelings import grades_of
 
@@ -29,19 +22,14 @@ LABELS = ("no_relevant", "ties", "missing", "unjudged", "rel", "on_duplicate")
 
 @options_of(polars_rank.audit, measures=MEASURES)
 @options_of(polars_rank.per_query, only=("rank", "descending", *LABELS, "max_rank"))
-def audit(
-    *files: Paths,
-    data: Input,
-    format: Reports = None,
-    **options: Any,
-) -> None:
+def audit(*files: str, data: Input, shown: Reported, **options: Any) -> None:
     """Measure the effect of every disputed choice: on values, on the order of systems.
 
     The FILEs are runs and, last, the judgments; or one log.
     """
-    run, options = runs_of(files, data, options)
+    run, options = data.runs(files, options)
     found = polars_rank.audit(run, **options)
-    form = chosen(format)
+    form = shown.form
     if form in ("csv", "tsv"):
         joined = pl.col("swapped", "significant_swaps").list.join("; ")
         show_rows(found.choices.with_columns(joined), form, keys=3)
@@ -51,17 +39,17 @@ def audit(
 
 @options_of(polars_rank.bounds, measures=MEASURES)
 @options_of(polars_rank.per_query, only=LABELS)
-def bounds(*files: Paths, data: Input, format: Formats = None, **options: Any) -> None:
+def bounds(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Bound the values over unknown labels, and over orders of ties.
 
     The FILEs are runs and, last, the judgments; or one log, whose label is null where
     nobody judged the document.
     """
-    run, options = runs_of(files, data, options)
+    run, options = data.runs(files, options)
     found = polars_rank.bounds(run, **options)
-    keys, over = found.columns.index("measure") + 1, options.get("over", ("labels",))
+    over = options.get("over", ("labels",))
     notes = [_labels(run, options)] if "labels" in over else []
-    show_frame(found, "Bounds", keys=keys, format=format, notes=notes)
+    shown.frame(found, "Bounds", "measure", notes)
 
 
 def _labels(run: Any, options: Options) -> str:
@@ -78,18 +66,14 @@ def _labels(run: Any, options: Options) -> str:
 @options_of(polars_rank.estimate, measures=MEASURES)
 @options_of(polars_rank.per_query, only=EVALUATING)
 def estimate(
-    *files: Paths,
-    model_qrels: Annotated[str, told("model_qrels", metavar="FILE")],
-    data: Input,
-    format: Formats = None,
-    **options: Any,
+    *files: str, model_qrels: str, data: Input, shown: Shown, **options: Any
 ) -> None:
     """Estimate means from few judgments by people and many by a model.
 
     What the model gets wrong is measured where both judged, and subtracted. The FILEs
     are runs and, last, the judgments by people, of a random sample.
     """
-    run, options = runs_of(files, data, options)
+    run, options = data.runs(files, options)
     human = options.pop("qrels")
     if human is None:
         raise UsageError("name a run and, last, the judgments by people.")
@@ -103,27 +87,5 @@ def estimate(
             runs[name], model = same_ids(runs[name], model, sources, ids)
     options |= {"qrels": human, "model_qrels": model}
     found = polars_rank.estimate(runs.get("", runs), **options)
-    keys = found.columns.index("measure") + 1
     title = f"Estimates with {100 * options.get('level', 0.95):.4g} % intervals"
-    show_frame(found, title, keys=keys, format=format, notes=[NOTE])
-
-
-def runs_of(
-    files: Sequence[str], data: Input, options: Options, *, judged: bool = True
-) -> tuple[Any, Options]:
-    """The runs that the command line named, and the options with those about them.
-
-    Columns of the judgments get the names that the runs have.
-    """
-    if not files:
-        raise UsageError("name a FILE: runs and judgments, or a log.")
-    given = data.sort_out(files, options.get("rank"), judged=judged)
-    about = data.options(given)
-    runs: dict[str, pl.LazyFrame] = {}
-    for run in given.runs:
-        with given.about(run):
-            runs[run.name], asked = given.with_judgments(run, about)
-    qrels = asked["qrels"]
-    about = {name: about[name] for name in ("query", "doc", "score", "label")}
-    about["qrels"] = None if qrels is None else data.renamed(qrels)
-    return runs if len(runs) > 1 else runs[run.name], options | about
+    shown.frame(found, title, "measure", [NOTE])

@@ -5,58 +5,127 @@ from __future__ import annotations
 import shlex
 import shutil
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-from cyclopts import Parameter
+from cyclopts import App
 
 from polars_rank import clicks
-from polars_rank.cli.commands.clicks_log import (
-    Example,
-    Paths,
-    Shown,
-    app,
-    command,
-    open_files,
-    opened,
-    say_taken,
-)
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Formats
-from polars_rank.cli.input.runs import Options
+from polars_rank.cli.derive import F, UsageError, group, options_of, tuple_of
+from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import chosen, pairs, show, show_rows, show_values
-from polars_rank.cli.output.words import sentence
+from polars_rank.cli.output.show import pairs, show, show_rows, show_values
+from polars_rank.cli.output.words import remark, sentence
+from polars_rank.cli.shown import Shown
 from polars_rank.clicks.behavior.measures import DEFAULT
-from polars_rank.clicks.simulation.users import UserModel
+from polars_rank.clicks.simulation.design import UserModel
+from polars_rank.core.vocabulary import PARAMETERS
 from polars_rank.example import clicks_path
 from polars_rank.exceptions import DataWarning
 from polars_rank.io import write
 
-__all__ = ["app"]
-
+IMPRESSION = ("impression_id",)
 EXAMPLE_SYSTEMS = ("new_score", "score")
+HARVEST = "harvest"  # propensities of the log itself
+
+app = App(name="clicks")
+
+
+def command(
+    function: Callable[..., Any], usage: str = "LOG... [OPTIONS]", **settings: Any
+) -> Callable[[F], F]:
+    """Add a command for a function of logs, with its options; see ``options_of``."""
+
+    def add(own: F) -> F:
+        words = f"Usage: polars-rank clicks {own.__name__.replace('_', '-')} {usage}"
+        named = {"impression": IMPRESSION} | settings
+        return app.command(options_of(function, **named)(own), usage=words)
+
+    return add
+
+
+def opened(options: Options) -> Options:
+    """The options, with the files that they name opened."""
+    files = {
+        name: open_file(value, "run")
+        for name, value in options.items()
+        if PARAMETERS[name].kind == "file"
+        and isinstance(value, str)  # the bias may be a number,
+        and value != HARVEST  # or a method
+    }
+    return options | files
+
+
+@group
+class OfLog(Shown):
+    """What is read and how the result is shown."""
+
+    example: bool = False
+    out: Path | None = None
+
+    def log(self, files: Sequence[str]) -> pl.LazyFrame:
+        """The rows of all files, or of the example."""
+        if self.example and files:
+            raise UsageError("--example brings its own data: name no LOG with it.")
+        if self.example:
+            return pl.scan_parquet(clicks_path())
+        if not files:
+            raise UsageError("name a LOG, or try --example.")
+        return pl.concat([open_file(f, "run") for f in files], how="vertical_relaxed")
+
+    def taken(self, options: Options, **usual: Any) -> Options:
+        """Add what ``--example`` takes for options that are not given, and say so."""
+        lacking = {n: v for n, v in usual.items() if self.example and n not in options}
+        words = [f"--{n} {v}" for n, own in lacking.items() for v in tuple_of(own)]
+        if words:
+            remark(f"--example takes {' '.join(words)}")
+        return options | lacking
+
+    def print(
+        self,
+        function: Callable[..., pl.LazyFrame],
+        files: Sequence[str],
+        options: Options,
+        keys: int = 1,
+    ) -> None:
+        """Call the function on the log, write where asked for, and print.
+
+        ``keys`` columns name a row, besides those of ``--by``.
+        """
+        log, given = self.log(files), opened(options)
+        with Bar.of(given):
+            table = function(log, **given).collect(engine="streaming")
+        if self.out is not None:
+            write(table, self.out)
+        keys += len(options.get("by", ()))
+        if keys or self.form != "table":
+            show_values(table, keys=keys, format=self.form)
+        else:
+            show(pairs("measure", "value", table.row(0, named=True)))
 
 
 @command(clicks.report, without=("check", "layout"))
-def report(
-    *files: Paths, example: Example = False, format: Formats = None, **options: Any
-) -> None:
+def report(*files: str, shown: Shown, example: bool = False, **options: Any) -> None:
     """Say what is in a log, what is wrong, and what can be estimated from it.
 
     Nothing is refused: what is wrong is reported on standard error in every format,
     and in a table of its own on a terminal.
     """
-    log, given = open_files(files, example=example), opened(options)
+    log, given = OfLog(example=example).log(files), opened(options)
     with Bar.of(given):
         found = clicks.report(log, **given)
-    _warn_of_faults(found)
-    if chosen(format) != "table":
-        show_rows(found.facts, format, keys=1)
-        return
+    for _, count, message in found.faults.rows():
+        warnings.warn(f"{message} ({count} found)", DataWarning, stacklevel=2)
     facts = {name: int(v) if v == int(v) else v for name, v in found.facts.rows()}
+    rows, broken = facts["rows"], facts["rows"] - facts["rows that break no rule"]
+    if broken:
+        text = f"{broken} of {rows} rows break a rule; clicks, positions and pairs are"
+        warnings.warn(f"{text} those of the others", DataWarning, stacklevel=2)
+    if shown.form != "table":
+        show_rows(found.facts, shown.form, keys=1)
+        return
     show(pairs("", "", facts))
     faults = found.faults.select("rule", "message", "rows")
     for table, keys in ((found.positions, 1), (faults, 2), (found.methods, 3)):
@@ -64,20 +133,6 @@ def report(
             show("")
             told = [_in_options(table[n]) for n in ("message", "why") if n in table]
             show_values(table.with_columns(told), keys=keys, format="table")
-
-
-def _warn_of_faults(report: clicks.LogReport) -> None:
-    """Say which rules are broken, and what the facts are about then."""
-    for _, count, message in report.faults.iter_rows():
-        warnings.warn(f"{message} ({count} found)", DataWarning, stacklevel=2)
-    facts = dict(report.facts.iter_rows())
-    rows, sound = int(facts["rows"]), int(facts["rows that break no rule"])
-    if sound < rows:
-        text = (
-            f"{rows - sound} of {rows} rows break a rule; clicks, positions and pairs "
-            "are those of the others"
-        )
-        warnings.warn(text, DataWarning, stacklevel=2)
 
 
 def _in_options(messages: pl.Series) -> pl.Series:
@@ -90,14 +145,14 @@ def _in_options(messages: pl.Series) -> pl.Series:
 
 
 @command(clicks.behavior, measures=DEFAULT)
-def behavior(*files: Paths, shown: Shown, **options: Any) -> None:
+def behavior(*files: str, shown: OfLog, **options: Any) -> None:
     """Measure how people use a search: clicks, abandonment, positions, dwell times."""
     keys = int(options.get("interval", "none") != "none")
     shown.print(clicks.behavior, files, options, keys=keys)
 
 
 @command(clicks.propensities)
-def propensities(*files: Paths, shown: Shown, **options: Any) -> None:
+def propensities(*files: str, shown: OfLog, **options: Any) -> None:
     """Estimate how likely each position is examined, relative to the first one.
 
     The --method is the source of the estimate: documents at several positions
@@ -107,78 +162,56 @@ def propensities(*files: Paths, shown: Shown, **options: Any) -> None:
     shown.print(clicks.propensities, files, options)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@group
 class Bias:
     """How likely each position is examined."""
 
-    propensities: Annotated[
-        str | None,
-        told(
-            "file",
-            "File with position and propensity (or alpha and beta); counterfactual "
-            "also takes harvest, to estimate them from this log, with their errors in "
-            "the intervals.",
-            metavar="FILE",
-        ),
-    ] = None
-    eta: Annotated[
-        float | None,
-        told("choice", "Instead of a file: the propensity is position ** -eta."),
-    ] = None
+    propensities: str | None = None
+    eta: float | None = None
 
     def given(
-        self, options: Options, *, without: tuple[str, ...], taken: Options | None
+        self, options: Options, shown: OfLog, *without: str, **usual: Any
     ) -> Options:
-        """The argument; the methods ``without`` it need none.
+        """Add the argument, which the methods ``without`` it lack.
 
-        If none is given, the example takes eta 1, which is added to what is ``taken``.
+        The example has one, and takes what is ``usual``.
         """
         file, eta = self.propensities, self.eta
         if file is not None and eta is not None:
             raise UsageError("give --propensities or --eta, not both.")
-        if file is not None or eta is not None:
-            return {"propensities": eta if file is None else file}
-        if "propensity" in options or options.get("method") in without:
-            return {}
-        if taken is None:
+        known = "propensity" in options or options.get("method") in without
+        if file is None and eta is None and not known:
+            usual["eta"] = 1.0
+        options = shown.taken(options, **usual)
+        value = options.pop("eta", eta) if file is None else file
+        if value is None and not known:
             raise UsageError(
-                "say how likely each position is examined: --propensities FILE "
-                "(what the command clicks propensities writes with --out), --eta "
-                "NUMBER or --propensity COLUMN; for clicks counterfactual also "
-                "--propensities harvest, from the log itself."
+                "say how likely each position is examined: --propensities FILE (what "
+                "the command clicks propensities writes with --out), --eta NUMBER or "
+                "--propensity COLUMN; for clicks counterfactual also --propensities "
+                "harvest, from the log itself."
             )
-        taken["eta"] = 1.0
-        return {"propensities": 1.0}
+        return options if value is None else options | {"propensities": value}
 
 
 @command(clicks.counterfactual, "LOG... --new COLUMN", measure="dcg@10")
-def counterfactual(*files: Paths, shown: Shown, bias: Bias, **options: Any) -> None:
+def counterfactual(*files: str, shown: OfLog, bias: Bias, **options: Any) -> None:
     """Estimate what other rankings would have scored on a log."""
-    taken: Options = {}
-    if shown.example and "new" not in options:
-        taken["new"] = EXAMPLE_SYSTEMS
-        if "baseline" not in options:
-            taken["baseline"] = EXAMPLE_SYSTEMS[-1]
-    options |= taken
-    given = bias.given(options, without=("dm",), taken=taken if shown.example else None)
-    say_taken(taken)
-    shown.print(clicks.counterfactual, files, _with_systems(options) | given)
+    systems = {"new": EXAMPLE_SYSTEMS, "baseline": EXAMPLE_SYSTEMS[-1]}
+    usual = {} if "new" in options else systems
+    options = bias.given(options, shown, "dm", **usual)
+    shown.print(clicks.counterfactual, files, _with_systems(options))
 
 
 @command(clicks.sensitivity, "LOG... --new COLUMN", measure="dcg@10")
-def sensitivity(*files: Paths, shown: Shown, **options: Any) -> None:
+def sensitivity(*files: str, shown: OfLog, **options: Any) -> None:
     """Show how the winner depends on the position bias that is assumed."""
-    if shown.example and "new" not in options:
-        options["new"] = EXAMPLE_SYSTEMS
-        say_taken({"new": EXAMPLE_SYSTEMS})
-    columns = [*options.get("by", ()), "eta", "system", "crossover"]
-    columns += ["estimate", "difference"]
+    options = shown.taken(options, new=EXAMPLE_SYSTEMS)
+    names = ("eta", "system", "crossover", "estimate", "difference")
+    columns = [*options.get("by", ()), *names]
     shown.print(
         lambda log, **given: clicks.sensitivity(log, **given).select(columns),
-        files,
-        _with_systems(options),
-        keys=3,
+        *(files, _with_systems(options), 3),
     )
 
 
@@ -190,18 +223,11 @@ def _with_systems(options: Options) -> Options:
 
 @command(clicks.judgments)
 def judgments(
-    *files: Paths,
-    shown: Shown,
+    *files: str,
+    shown: OfLog,
     bias: Bias,
-    threshold: Annotated[
-        tuple[float, ...],
-        told(
-            "choice",
-            "The label is the number of thresholds that the estimate reaches; may be "
-            "repeated.",
-        ),
-    ] = (),
-    grades: Annotated[int | None, told("grades")] = None,
+    threshold: tuple[float, ...] = (),
+    grades: int | None = None,
     **options: Any,
 ) -> None:
     """Make judgments of queries and documents from clicks."""
@@ -210,11 +236,7 @@ def judgments(
     if [*threshold] != sorted({*threshold}):
         rising = " ".join(f"--threshold {t:g}" for t in sorted({*threshold}))
         raise UsageError(f"thresholds must rise: {rising}.")
-    taken: Options = {}
-    options |= bias.given(
-        options, without=("ctr", "coec"), taken=taken if shown.example else None
-    )
-    say_taken(taken)
+    options = bias.given(options, shown, "ctr", "coec")
     if threshold or grades is not None:
         options["grades"] = threshold or grades
     keys = 2 - len(options.get("by", ()))
@@ -222,7 +244,7 @@ def judgments(
 
 
 @command(clicks.interleaving, without=("method",), team="team")
-def interleaving(*files: Paths, shown: Shown, **options: Any) -> None:
+def interleaving(*files: str, shown: OfLog, **options: Any) -> None:
     """Say which of the interleaved rankers won (team draft)."""
     shown.print(clicks.interleaving, files, options, keys=2)
 
@@ -235,18 +257,13 @@ def interleaving(*files: Paths, shown: Shown, **options: Any) -> None:
     cluster=("user_id",),
 )
 def compare_arms(
-    *files: Paths,
-    shown: Shown,
-    control: Annotated[str | None, told("control")] = None,
-    **options: Any,
+    *files: str, shown: OfLog, control: str | None = None, **options: Any
 ) -> None:
     """Compare the arms of an experiment with its control."""
-    log, arm = open_files(files, example=shown.example), options["arm"]
+    log, arm = shown.log(files), options["arm"]
+    control = control or shown.taken({}, control="A").get("control")
     if control is None:
-        if not shown.example:
-            raise UsageError(f"name the arm to compare with: {_choices(log, arm)}.")
-        control = "A"
-        say_taken({"control": control})
+        raise UsageError(f"name the arm to compare with: {_choices(log, arm)}.")
     dtype = log.collect_schema().get(arm)
     value: object = control
     if dtype == pl.Boolean:
@@ -269,25 +286,11 @@ def _choices(log: pl.LazyFrame, arm: str) -> str:
 @options_of(clicks.simulate, without=("gamma", "continuation"))
 def simulate(
     *,
-    out: Annotated[Path, told_output("Parquet file for the log.", "parquet")],
-    n_impressions: Annotated[
-        float, told("choice", "Number of impressions, such as 10000 or 1e6.")
-    ] = 10_000,
-    user_model: Annotated[UserModel, told("user_model")] = "pbm",
-    truth: Annotated[
-        Path | None,
-        told_output(
-            "Also write the relevance of every document to this Parquet file.",
-            "parquet",
-        ),
-    ] = None,
-    example: Annotated[
-        bool,
-        told(
-            "file",
-            "Write the log that ships with the package; all other options are ignored.",
-        ),
-    ] = False,
+    out: Path,
+    n_impressions: float = 10_000,
+    user_model: UserModel = "pbm",
+    truth: Path | None = None,
+    example: bool = False,
     **options: Any,
 ) -> None:
     """Write a click log whose truth is known."""

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.commands.audit import runs_of
-from polars_rank.cli.derive import UsageError, options_of, told
+from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import (
     ABOUT_ITEMS,
     EVALUATING,
     NONE,
-    Formats,
-    Parquet,
-    Paths,
-    Picture,
-    QuoteFormulas,
-    Reports,
     Systems,
     evaluating,
 )
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.input.values import values_of
-from polars_rank.cli.output.show import chosen, show_frame, show_rows, table_of, written
+from polars_rank.cli.output.show import as_form, inert, show_rows, table_of, written
 from polars_rank.cli.output.words import emit
+from polars_rank.cli.shown import Reported, Shown
 from polars_rank.comparison.explained import with_parts
 from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.result import Comparison
 from polars_rank.measures.measure import parse_measures, reads_labels
-from polars_rank.report.table import Shown, Table
 
 WELCH = "Welch's F test: is the difference the same in all segments? p is not adjusted."
 COMPARING = (
@@ -45,29 +38,14 @@ TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 @options_of(polars_rank.compare, without=("parts",), shared=False)
 @evaluating
 def compare(
-    *files: Paths,
+    *files: str,
     data: Systems,
-    format: Reports = None,
-    table: Annotated[
-        TableName | None,
-        told(
-            "output",
-            "Print this table only; pairs are the differences, between_segments tells "
-            "whether they differ between segments. Default: means and pairs; in csv "
-            "and tsv pairs.",
-        ),
-    ] = None,
-    parts: Annotated[
-        bool,
-        told(
-            "output",
-            "Print the largest parts of each difference from --baseline (or the first "
-            "run), too: segments, and documents that were lost, gained or moved.",
-        ),
-    ] = False,
-    plot: Picture = None,
-    per_query: Parquet = None,
-    quote_formulas: QuoteFormulas = False,
+    shown: Reported,
+    table: TableName | None = None,
+    parts: bool = False,
+    plot: Path | None = None,
+    per_query: Path | None = None,
+    quote_formulas: bool = False,
     **options: Any,
 ) -> None:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
@@ -78,7 +56,7 @@ def compare(
     """
     if options.get("by") == (NONE,):
         options["by"] = ()
-    form = chosen(format)
+    form = shown.form
     if parts and (table is not None or form not in ("table", "markdown")):
         raise UsageError("--parts goes with the tables: --format table or markdown.")
     choices = {name: options[name] for name in EVALUATING if name in options}
@@ -101,7 +79,7 @@ def compare(
         draw = found.plot.segments if options.get("by") else found.plot.forest
         draw().save(str(plot))
     if table is not None or form in ("csv", "tsv"):
-        _show(found, table or "pairs", form, quote_formulas=quote_formulas)
+        _show(found, table or "pairs", form, quoted=quote_formulas)
         return
     if parts:
         found = _with_parts(found, files, data, choices, options)
@@ -118,12 +96,12 @@ def _of_runs(
 ) -> Comparison:
     """Compare runs themselves: of a catalog there are no values per query."""
     judged = reads_labels(parse_measures(options["measures"]))
-    runs, given = runs_of(files, data, choices, judged=judged)
+    runs, given = data.runs(files, choices, judged=judged)
     if not isinstance(runs, dict) and given["qrels"] is None:
         raise UsageError("name two runs or more, each a FILE.")
     about = {name: options[name] for name in ABOUT_ITEMS if name in options}
-    about |= {"segments": data.queries} if data.queries is not None else {}
     given |= {name: open_file(file, "qrels") for name, file in about.items()}
+    given |= data.segments()
     return polars_rank.compare(runs, **{**options, **given})
 
 
@@ -138,20 +116,17 @@ def _with_parts(
     wrong = "--parts are of runs: name two runs or more, each a FILE."
     if data.example:
         raise UsageError(wrong)
-    runs, given = runs_of(files, data, dict(choices), judged=False)
+    runs, given = data.runs(files, dict(choices), judged=False)
     if not isinstance(runs, dict):
         raise UsageError(wrong)
-    if data.queries is not None:
-        given["segments"] = open_file(data.queries, "qrels")
+    given |= data.segments()
     for name in ("by", "weight", "cluster"):
         given[name] = options.get(name) or None
     measures = found.pairs["measure"].unique(maintain_order=True).to_list()
     return with_parts(found, runs, measures, options.get("baseline"), **given)
 
 
-def _show(
-    found: Comparison, name: TableName, format: str, *, quote_formulas: bool
-) -> None:
+def _show(found: Comparison, name: TableName, format: str, *, quoted: bool) -> None:
     """Print one of the tables: as rows, or as it is among the others."""
     named = dict(zip(("means", "pairs"), found.in_order(), strict=True))
     rows = named.get(name, found.between_segments)
@@ -159,29 +134,18 @@ def _show(
         raise UsageError("--table between_segments needs segments: name --by.")
     keys = rows.columns.index("segments" if name == "between_segments" else "queries")
     if format in ("json", "csv", "tsv"):
-        show_rows(rows, format, keys=keys, quote_formulas=quote_formulas)
+        rows = inert(rows) if quoted and format != "json" else rows
+        show_rows(rows, format, keys=keys)
         return
     tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
     title = "Differences between segments"
     table = tables.get(name) or table_of(rows, title, keys, [WELCH])
-    emit(written(_Alone(table), format) + "\n")
-
-
-@dataclass(frozen=True)
-class _Alone(Shown):
-    """A result that is one table."""
-
-    table: Table
-
-    def tables(self) -> list[Table]:
-        return [self.table]
+    emit(as_form(table, format) + "\n")
 
 
 @options_of(polars_rank.compare, only=COMPARING, shared=False)
 @evaluating
-def orders(
-    *files: Paths, data: Systems, format: Formats = None, **options: Any
-) -> None:
+def orders(*files: str, data: Systems, shown: Shown, **options: Any) -> None:
     """Compare the orders in which measures put the systems: rank correlation, swaps.
 
     The FILEs are those that compare takes. One row per pair of measures: Kendall's tau
@@ -191,14 +155,12 @@ def orders(
     """
     values, _ = values_of(files, data, options)
     found = polars_rank.comparison.orders(values, **options)
-    show_frame(found, "Orders of the systems", keys=2, format=format)
+    shown.frame(found, "Orders of the systems", 2)
 
 
 @options_of(polars_rank.compare, only=COMPARING, shared=False, test="randomized_tukey")
 @evaluating
-def discriminative(
-    *files: Paths, data: Systems, format: Formats = None, **options: Any
-) -> None:
+def discriminative(*files: str, data: Systems, shown: Shown, **options: Any) -> None:
     """Measure discriminative power: how many pairs of systems a measure tells apart.
 
     The FILEs are those that compare takes; moments need another test, such as tukey.
@@ -210,23 +172,11 @@ def discriminative(
     found = polars_rank.comparison.discriminative(values, **options)
     level = options.get("level", 0.95)
     title = f"Pairs of systems that differ at significance level {1 - level:g}"
-    show_frame(found, title, keys=1, format=format, long=["p_adjusted"])
+    shown.frame(found, title, long=["p_adjusted"])
 
 
 @options_of(polars_rank.comparison.power)
-def power(
-    file: Annotated[
-        str | None,
-        told(
-            "file",
-            "Values of a pilot, such as evaluate --per-query writes; or use --sd.",
-        ),
-    ] = None,
-    /,
-    *,
-    format: Formats = None,
-    **options: Any,
-) -> None:
+def power(file: str | None = None, /, *, shown: Shown, **options: Any) -> None:
     """Plan a comparison: queries needed, or the difference that can be detected."""
     values = None if file is None else open_file(file, "run")
     found = polars_rank.comparison.power(values, **options)
@@ -235,4 +185,4 @@ def power(
     if options.get("n_systems", 2) > 2 or not paired:
         test = f"{'Two' if paired else 'One'}-way analysis of variance"
     title = f"{test} at significance level {1 - options.get('level', 0.95):g}"
-    show_frame(found, title, keys=len(labels), format=format)
+    shown.frame(found, title, len(labels))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import polars as pl
 from rich.table import Table
@@ -11,23 +11,20 @@ from rich.text import Text
 
 import polars_rank
 from polars_rank import recommend
-from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.input.options import NONE, Formats, Input, Paths
-from polars_rank.cli.output.show import chosen, pairs, show, show_frame, show_rows
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import NONE, Input
+from polars_rank.cli.output.show import pairs, show, show_rows
 from polars_rank.cli.output.words import STDIN, terminal
+from polars_rank.cli.shown import Shown
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
-from polars_rank.core.registry import METRICS, Metric
+from polars_rank.core.metric.registry import METRICS, Metric
 from polars_rank.recommend.split_report import Rule
 from polars_rank.report.table import visible
 
-Interactions: TypeAlias = Annotated[
-    str, told("file", "File with one row per interaction.")
-]
-
 
 @options_of()
-def measures(*, format: Formats = None) -> None:
+def measures(*, shown: Shown) -> None:
     """List the measures by family: names, what is measured, parameters and defaults.
 
     Names after "also" are what other tools call the measure.
@@ -38,17 +35,17 @@ def measures(*, format: Formats = None) -> None:
     ]
     columns = ["family", "measure", "description", "parameters", "aliases"]
     found = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-    show_rows(found, format, keys=len(columns), table=_families())
+    show_rows(found, shown.form, keys=len(columns), table=_families())
 
 
 @options_of()
-def conventions(*, format: Formats = None) -> None:
+def conventions(*, shown: Shown) -> None:
     """List the conventions: name, tool, and its choices in a few words."""
     rows = [(name, tool.name, tool.follows) for name, tool in TOOLS.items()]
     table = _grid((n, Text(tool, style="cyan"), Text(does)) for n, tool, does in rows)
     columns = ["convention", "tool", "description"]
     found = pl.DataFrame(rows, schema=columns, orient="row")
-    show_rows(found, format, keys=3, table=[table])
+    show_rows(found, shown.form, keys=3, table=[table])
 
 
 def _families() -> Iterator[Table | Text]:
@@ -69,9 +66,7 @@ def _families() -> Iterator[Table | Text]:
 
 
 @options_of()
-def explain(
-    measure: str, /, *, convention: Annotated[str, told("convention")] = DEFAULT
-) -> None:
+def explain(measure: str, /, *, convention: str = DEFAULT) -> None:
     """Explain a measure: definition, choices, undefined case, source, tools.
 
     The measure is such as ndcg@10, "err(max_grade=3)@20", or another tool's name such
@@ -80,8 +75,7 @@ def explain(
     said = explanation(measure, convention)
     width = 80 if terminal() else None
     choices = [
-        (f"  {c.name}", Text(c.shown, style="cyan"), Text.assemble(c.words, _source(c)))
-        for c in said.choices
+        (f"  {c.name}", Text(c.shown, style="cyan"), _source(c)) for c in said.choices
     ]
     sections = [(name, _marked(body)) for name, body in said.sections.items()]
     title, is_own, own = said.title.partition("  is  ")
@@ -98,7 +92,7 @@ def explain(
 
 
 @options_of()
-def match_report(*files: Paths, data: Input, format: Formats = None) -> None:
+def match_report(*files: str, data: Input, shown: Shown) -> None:
     """Report how the ids of a run match those of its judgments: counts and shares."""
     given = data.sort_out(files)
     if given.qrels is None or len(given.runs) > 1:
@@ -108,20 +102,17 @@ def match_report(*files: Paths, data: Input, format: Formats = None) -> None:
         frame, asked = given.with_judgments(run, data.options(given))
         found = polars_rank.match_report(frame, **asked).collect(engine="streaming")
     counted = {n: v if v is None or "share" in n else int(v) for n, v in found.rows()}
-    show_rows(found, format, keys=1, table=[pairs("", "value", counted)])
+    show_rows(found, shown.form, keys=1, table=[pairs("", "value", counted)])
 
 
 @options_of(recommend.check_split)
 def split_check(
-    train: Interactions,
-    test: Interactions,
+    train: str,
+    test: str,
     /,
     *,
-    fail_on: Annotated[
-        tuple[Rule, ...],
-        told("choice", "Exit with status 3 if something breaks this rule."),
-    ] = (),
-    format: Formats = None,
+    fail_on: tuple[Rule, ...] = (),
+    shown: Shown,
     **options: Any,
 ) -> int:
     """Check a split of interactions: leaks, cold users and items, repeated pairs.
@@ -132,10 +123,10 @@ def split_check(
         options["time"] = None
     files = ("-" if name == STDIN else name for name in (train, test))
     report = recommend.check_split(*files, **options)
-    if chosen(format) == "table":
+    if shown.form == "table":
         show(*(visible(line) for line in str(report).split("\n")))
     else:
-        show_frame(report.findings, "", keys=1, format=format)
+        shown.frame(report.findings, "")
     broken = report.findings.filter(pl.col("count") > 0)["rule"]
     return 3 if {*fail_on} & {*broken} else 0
 
@@ -150,8 +141,9 @@ def _grid(rows: Iterable[Sequence[str | Text]], width: int | None = None) -> Tab
     return table
 
 
-def _source(choice: Choice) -> tuple[str, str]:
-    return (f"  ({choice.source})" if choice.source else "", "dim")
+def _source(choice: Choice) -> Text:
+    source = f"  ({choice.source})" if choice.source else ""
+    return Text.assemble(choice.words, (source, "dim"))
 
 
 def _parameters(metric: Metric) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
 
@@ -15,21 +15,15 @@ from polars_rank._engine.plan import plan_both
 from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
-from polars_rank.cli.derive import UsageError, options_of, told
-from polars_rank.cli.input.options import (
-    MEASURES,
-    Example,
-    Formats,
-    Input,
-    Paths,
-    QuoteFormulas,
-)
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import MEASURES, Input, convention_in
 from polars_rank.cli.input.runs import Files, Options, Run, open_file
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.show import inert, show_means, show_values
 from polars_rank.cli.output.words import STDIN, remark
+from polars_rank.cli.shown import Shown
 from polars_rank.conventions.choices import SHORTCUTS
-from polars_rank.conventions.tools import DEFAULT, convention_of
+from polars_rank.conventions.tools import DEFAULT
 from polars_rank.evaluation.deciding import FRAMES, OPTIONS
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
@@ -40,36 +34,15 @@ BESIDE = ("queries", "segments", "history", "items")  # files beside runs and ju
 
 @options_of(polars_rank.evaluate, polars_rank.per_query, measures=MEASURES)
 def evaluate(
-    *files: Paths,
+    *files: str,
     data: Input,
-    example: Example = False,
-    system: Annotated[
-        str | None,
-        told(
-            "column",
-            "Column that names the systems in one file; with several runs, name of the "
-            "output column with their tags or file names (default: system).",
-            metavar="COLUMN",
-        ),
-    ] = None,
-    format: Formats = None,
-    per_query: Annotated[
-        str | None,
-        told(
-            "output",
-            "Also write the values of every query to this file; with -, print them "
-            "instead of the means.",
-            metavar="FILE",
-        ),
-    ] = None,
-    each: Annotated[
-        bool,
-        told(
-            "output", "Print the values of every query instead of the means.", name="-q"
-        ),
-    ] = False,
-    quote_formulas: QuoteFormulas = False,
-    **chosen: Any,
+    example: bool = False,
+    system: str | None = None,
+    shown: Shown,
+    per_query: str | None = None,
+    each: bool = False,
+    quote_formulas: bool = False,
+    **options: Any,
 ) -> None:
     """Print the mean of every measure over the queries.
 
@@ -83,24 +56,26 @@ def evaluate(
     if example:
         files = data.only_example(files, polars_rank.example.path())
     target = None if per_query in (None, STDIN) else _target(per_query)
-    measures = chosen.pop("measures")
-    described = {name: chosen.pop(name) for name in BESIDE if name in chosen}
+    measures = options.pop("measures")
+    described = {name: options.pop(name) for name in BESIDE if name in options}
     judged = reads_labels(parse_measures(measures))
-    given = data.sort_out(files, chosen.get("rank"), judged=judged)
+    given = data.sort_out(files, options.get("rank"), judged=judged)
     given = replace(given, beside=described)
     if len(given.sources) > 1:
         remark(str(given))
     frames = {side: open_file(file, "qrels") for side, file in described.items()}
-    options = Options(**data.options(given), **frames, **chosen)
-    bar = Bar.of(options)
+    asked = Options(**data.options(given), **frames, **options)
+    quoted = quote_formulas and shown.form in ("csv", "tsv")
+    bar = Bar.of(asked)
     means_alone = per_query is None and not each
-    plans = _plans(given, measures, system, options, means_alone=means_alone)
+    plans = _plans(given, measures, system, asked, means_alone=means_alone)
     if each or per_query == STDIN:
         with bar:
             values = _passes(given, [plan.values() for plan in plans])
-        named = {*data.query, *chosen.get("keep", ()), *filter(None, [system])}
+        named = {*data.query, *options.get("keep", ()), *filter(None, [system])}
         keys = len(named) + (len(plans) > 1 and system is None)
-        show_values(values, keys=keys, format=format, quote_formulas=quote_formulas)
+        values = inert(values) if quoted else values
+        show_values(values, keys=keys, format=shown.form)
         return
     with bar:
         if target is None:
@@ -108,9 +83,10 @@ def evaluate(
         else:
             means = _write(given, plans, target, quote_formulas=quote_formulas)
     sources = ["example"] if example else given.sources
-    notes = _notes(chosen, [*sources, *described.values()])
+    notes = _notes(options, [*sources, *described.values()])
     keys = means.columns.index("queries")
-    show_means(means, notes, keys=keys, format=format, quote_formulas=quote_formulas)
+    means = inert(means) if quoted else means
+    show_means(means, notes, keys=keys, format=shown.form)
 
 
 def _notes(chosen: Options, files: Sequence[str]) -> list[str]:
@@ -146,16 +122,15 @@ class Plan:
 
     def means(self) -> pl.LazyFrame:
         """Means alone."""
-        options = self._without("keep")
-        return self._named(polars_rank.evaluate(self.frame, self.measures, **options))
+        return self._of(polars_rank.evaluate, "keep")
 
     def values(self) -> pl.LazyFrame:
         """Values per query alone."""
-        options = self._without("by", "weight", "stats")
-        return self._named(polars_rank.per_query(self.frame, self.measures, **options))
+        return self._of(polars_rank.per_query, "by", "weight", "stats")
 
-    def _without(self, *names: str) -> Options:
-        return {n: v for n, v in self.options.items() if n not in names}
+    def _of(self, function: Callable[..., pl.LazyFrame], *lacks: str) -> pl.LazyFrame:
+        options = {n: v for n, v in self.options.items() if n not in lacks}
+        return self._named(function(self.frame, self.measures, **options))
 
     def write(self, target: Path) -> pl.DataFrame:
         """Write the values of every query, and return the means."""
@@ -235,11 +210,10 @@ def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
     from polars_rank.comparison.sums.definition import Definition
 
     options = plan.options
-    chosen = {name: options.get(name) for name in SHORTCUTS}
     keep, weight = options.get("keep", ()), options.get("weight")
     others = {*options["query"], *keep, plan.system, weight}
     schema = values.collect_schema()
     measures = [n for n, t in schema.items() if t.is_float() and n not in others]
-    convention = convention_of(options.get("convention", DEFAULT), **chosen)
+    convention = convention_in(options)
     query = [name for name in options["query"] if name != plan.system]
     return Definition.of(measures, convention, query, options=options).metadata()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from warnings import catch_warnings
 
 import polars as pl
@@ -14,57 +14,31 @@ import polars_rank
 from polars_rank.analysis.difference_parts import REFUSED, not_shown
 from polars_rank.cli.apart import require_apart
 from polars_rank.cli.commands.why import before_and_after
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Input, Paths, Queries, evaluating
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import Queried, evaluating
 from polars_rank.cli.input.runs import Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.show import written
 from polars_rank.cli.output.words import STDIN, emit
-from polars_rank.comparison.gate.gate import Gate
 from polars_rank.comparison.gate.gate_of_runs import explained
+from polars_rank.comparison.gate.gate_result import Gate
 from polars_rank.exceptions import DataError
 
 
 @options_of(polars_rank.gate, without=("baseline", "documents"), shared=False)
 @evaluating
 def gate(
-    base: Annotated[
-        Path, told("file", "Values of the ranking that is live, or its run.")
-    ],
+    base: Path,
     /,
-    *files: Paths,
-    data: Input,
-    queries: Queries = None,
-    margin: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Largest drop that does not matter: 0.01, or ndcg@10=0.01 for one measure.",
-            metavar="[MEASURE=]NUMBER",
-        ),
-    ] = (),
-    floor: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Lowest mean that is allowed, such as ndcg@10=0.42.",
-            metavar="MEASURE=NUMBER",
-        ),
-    ] = (),
-    strict: Annotated[bool, told("choice", "Fail on warnings, too.")] = False,
-    update_baseline: Annotated[
-        bool, told("output", "Write the new values to BASE, and check nothing.")
-    ] = False,
-    format: Annotated[
-        Literal["table", "markdown", "json"], told("output", "What to print.")
-    ] = "table",
-    report: Annotated[
-        Path | None, told_output("Write Markdown for a pull request to this file.")
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        told_output("Write everything to this file as JSON.", name="--json"),
-    ] = None,
+    *files: str,
+    data: Queried,
+    margin: tuple[str, ...] = (),
+    floor: tuple[str, ...] = (),
+    strict: bool = False,
+    update_baseline: bool = False,
+    format: Literal["table", "markdown", "json"] = "table",
+    report: Path | None = None,
+    json_file: Path | None = None,
     **options: Any,
 ) -> int:
     """Fail if a change made the ranking worse than a baseline.
@@ -74,9 +48,9 @@ def gate(
     the new run and its judgments, or one file with its values. Exit status: 0 pass or
     warn, 3 regression, 1 data that do not fit, 2 usage.
     """
-    asked = Asked.of(data, options, queries, system=None)
+    asked = Asked.of(data, options, system=None)
     if update_baseline:
-        sources = [*files, *filter(None, (data.qrels, queries))]
+        sources = [*files, *filter(None, (data.qrels, data.queries))]
         require_apart({"--update-baseline": base}, sources)
         if _is_run(base, asked):
             msg = "is a run, not values per query; name another BASE."
@@ -132,8 +106,7 @@ def _explained(own: Gate, files: Sequence[str], asked: Asked, options: Options) 
     try:
         with catch_warnings(action="ignore"):
             runs = before_and_after(files, asked.data, dict(asked.choices))
-            if asked.queries is not None:
-                about["segments"] = open_file(asked.queries, "qrels")
+            about |= asked.data.segments()
     except (UsageError, *REFUSED) as error:
         notes = (not_shown(measure, error) for measure in measures)
         return replace(own, notes=(*own.notes, *notes))

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import polars as pl
 
 import polars_rank
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import (
-    QUERY,
-    Formats,
-    Paths,
-    Picture,
-    Systems,
-    evaluating,
-)
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import QUERY, Systems, evaluating
 from polars_rank.cli.input.runs import first_that_differs, open_file, stem
 from polars_rank.cli.input.values import open_moments, values_of
-from polars_rank.cli.output.show import Format, show_frame
 from polars_rank.cli.output.words import emit
+from polars_rank.cli.shown import Shown
 from polars_rank.comparison.sums.definition import Definition
 from polars_rank.comparison.sums.merging import (
     definition_of_parts,
@@ -29,31 +22,17 @@ from polars_rank.comparison.sums.merging import (
     selected,
 )
 from polars_rank.comparison.sums.moments import is_moments
-from polars_rank.core.state import DEFINITION, DIGESTS
+from polars_rank.core.exact.state import DEFINITION, DIGESTS
 
 NOTE = "With a baseline: the mean difference, system - baseline."
 PERIOD = "period"
 DATE = r"(\d{4}-\d{2}-\d{2})"
 
-Out: TypeAlias = Annotated[
-    Path | None,
-    told_output(
-        "Write the sums to this Parquet file, with measures, convention and judgments; "
-        "they are printed then only with --format.",
-        "parquet",
-        name=("--out", "-o"),
-    ),
-]
-
 
 @options_of(polars_rank.comparison.moments, shared=False)
 @evaluating
 def moments(
-    *files: Paths,
-    data: Systems,
-    format: Formats = None,
-    out: Out = None,
-    **options: Any,
+    *files: str, data: Systems, shown: Shown, out: Path | None = None, **options: Any
 ) -> None:
     """Sum up a day: all that compare and trend need, in a file of a few kilobytes.
 
@@ -70,13 +49,11 @@ def moments(
     found = polars_rank.comparison.moments(
         values, definition=definition, path=out, **options
     )
-    _show(found, definition, out, format)
+    _show(found, definition, out, shown)
 
 
 @options_of(polars_rank.comparison.merge)
-def merge(
-    *files: Paths, format: Formats = None, out: Out = None, **options: Any
-) -> None:
+def merge(*files: str, shown: Shown, out: Path | None = None, **options: Any) -> None:
     """Add up moments: days to a month, months to a year.
 
     The FILEs are those that the command moments or merge wrote. Compare adds up the
@@ -86,7 +63,7 @@ def merge(
         raise UsageError("name a FILE with moments.")
     parts = open_moments(files).values()
     found = polars_rank.comparison.merge(parts, path=out, **options)
-    _show(found, definition_of_parts(parts), out, format)
+    _show(found, definition_of_parts(parts), out, shown)
 
 
 @options_of(
@@ -98,21 +75,13 @@ def merge(
     ),
 )
 def trend(
-    *files: Paths,
-    time: Annotated[str | None, told("time")] = None,
-    query: Annotated[tuple[str, ...], told("query")] = QUERY,
-    window: Annotated[int | Literal["none"], told("window")] = 1,
-    format: Formats = None,
-    plot: Picture = None,
-    mark: Annotated[
-        tuple[str, ...],
-        told(
-            "output",
-            "Event to mark in the picture, such as 2026-11-22=release 7; may be "
-            "repeated.",
-            metavar="PERIOD=NAME",
-        ),
-    ] = (),
+    *files: str,
+    time: str | None = None,
+    query: tuple[str, ...] = QUERY,
+    window: int | Literal["none"] = 1,
+    shown: Shown,
+    plot: Path | None = None,
+    mark: tuple[str, ...] = (),
     **options: Any,
 ) -> None:
     """Follow systems and their differences over time, from moments of days.
@@ -140,8 +109,7 @@ def trend(
         curves.trend(found, _marks(mark, found.to_series(0))).save(str(plot))
     level = 100 * options.get("level", 0.95)
     title = f"Means and differences with {level:.4g} % intervals"
-    keys = found.columns.index("queries")
-    show_frame(found, title, keys=keys, format=format, notes=[NOTE])
+    shown.frame(found, title, "queries", [NOTE])
 
 
 def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
@@ -163,16 +131,11 @@ def _marks(given: Sequence[str], time: pl.Series) -> dict[object, str]:
 
 
 def _show(
-    found: pl.DataFrame,
-    definition: Definition | None,
-    out: Path | None,
-    format: Format | None,
+    found: pl.DataFrame, definition: Definition | None, out: Path | None, shown: Shown
 ) -> None:
     """Print the sums, or say what was written."""
-    if out is None or format is not None:
-        keys = found.columns.index("other") + 1
-        texts = (DEFINITION, DIGESTS)
-        show_frame(found, "Moments", keys=keys, format=format, long=texts)
+    if out is None or shown.format is not None:
+        shown.frame(found, "Moments", "other", long=(DEFINITION, DIGESTS))
     if out is not None:
         alone = found.filter(pl.col("other").is_null())
         per_system = alone.group_by("measure", "system").agg(pl.col("queries").sum())

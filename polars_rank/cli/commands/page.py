@@ -3,37 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeAlias
+from warnings import catch_warnings
 
 import polars as pl
 
+import polars_rank
 from polars_rank import analysis, report
 from polars_rank.analysis.difference_parts import REFUSED, not_shown
-from polars_rank.cli.commands.page_parts import (
-    SYSTEM,
-    compared,
-    followed,
-    gated,
-    judged_next,
-    labeled,
-    slices_of,
-    values_of_runs,
-)
+from polars_rank.cli.commands.gate import margins
+from polars_rank.cli.commands.moments import PERIOD, over_time
 from polars_rank.cli.commands.why import Explained
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Input, Paths, Queries
+from polars_rank.cli.derive import UsageError, group, options_of
+from polars_rank.cli.input.options import Queried
 from polars_rank.cli.input.runs import Files, Options, open_file, recorded
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.words import emit
 from polars_rank.comparison.sums.definition import fingerprint
 from polars_rank.comparison.sums.moments import is_moments
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.exceptions import DataError
 from polars_rank.report.web.page_content import of_values
 
+SYSTEM = "system"
 USUAL = ("ndcg@10",)
 SHOWN = ("title", "url", "text", "max_queries", "max_documents")  # how, and how much
 ABOUT = ("by", "weight", "weight_before", "cluster")
+COLUMNS = ("query", "doc", "score", "label")
+MEMORY = ("memory_limit", "temp_dir")
+Views: TypeAlias = list[tuple[dict[str, str], pl.DataFrame]]  # queries, and labels
+
+
+@group
+class Page(Queried):
+    """What a page shows beside the reasons."""
+
+    documents: str | None = None
+    days: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    margin: tuple[str, ...] = ()
+    min_queries: int = 20
+
+    def compared(
+        self,
+        values: pl.DataFrame,
+        measures: Sequence[str] | None,
+        asked: Options,
+        by: Sequence[str] | None = None,
+    ) -> Options:
+        """The differences from the first system, and a verdict if there is a margin.
+
+        Of moments, the differences of all pairs.
+        """
+        summed = is_moments(values.columns)
+        if summed and (self.margin or self.features):
+            msg = "--margin and --features need runs, or values per query."
+            raise UsageError(msg)
+        roles: Options = {"query": self.query, "level": asked.get("level", 0.95)}
+        roles |= {name: asked.get(name) or None for name in ("weight", "cluster")}
+        base = None if summed else values[SYSTEM][0]
+        with catch_warnings(action="ignore"):
+            found = polars_rank.compare(
+                *(values, measures), system=SYSTEM, baseline=base, by=by, **roles
+            )
+        if not self.margin:
+            return {"comparison": found, "gate": None}
+        parts = values.partition_by(SYSTEM, maintain_order=True, include_key=False)
+        if len(parts) != 2:
+            msg = "--margin is of a gate, of the run before and one run after."
+            raise UsageError(msg)
+        roles |= {"margin": margins(self.margin), "by": asked.get("by") or None}
+        verdict = polars_rank.gate(parts[1], measures, baseline=parts[0], **roles)
+        return {"comparison": found, "gate": verdict}
+
+    def trend(
+        self, files: Sequence[str], measures: Sequence[str]
+    ) -> pl.DataFrame | None:
+        """The trend over the moments of days, if there are any."""
+        days = (*self.days, *files)
+        if not days:
+            return None
+        moments, summed = over_time(days, None, None, measures)
+        if not summed:
+            msg = f"{days[0]}: holds no moments; see polars-rank moments."
+            raise UsageError(msg)
+        return polars_rank.comparison.trend(moments, measures or None, time=PERIOD)
+
+    def slices(self, views: Views) -> pl.DataFrame | None:
+        """The slices of queries of each comparison, under its labels."""
+        about, query, found = self.segments().get("segments"), list(self.query), []
+        for labels, queries in views if self.features else ():
+            values = queries.lazy()
+            if about is not None:
+                more = [name for name in self.features if name not in queries.columns]
+                values = values.join(about.select(*query, *more), on=query, how="left")
+            slices = analysis.slices(
+                values, self.features, query=query, min_queries=self.min_queries
+            )
+            named = [pl.lit(text).alias(label) for label, text in labels.items()]
+            found.append(slices.select(*named, pl.all()))
+        return pl.concat(found) if found else None
 
 
 @options_of(
@@ -45,38 +117,10 @@ ABOUT = ("by", "weight", "weight_before", "cluster")
     ),
 )
 def page(
-    *files: Paths,
-    data: Input,
-    output: Annotated[
-        Path, told_output("The page to write.", "html", name=("--output", "-o"))
-    ],
-    measures: Annotated[tuple[str, ...], told("measures")] = (),
-    queries: Queries = None,
-    documents: Annotated[
-        str | None,
-        told("file", "Attributes of documents, such as --title.", metavar="FILE"),
-    ] = None,
-    days: Annotated[
-        tuple[str, ...],
-        told(
-            "file",
-            "Moments of a day, for the trend; may be repeated.",
-            metavar="FILE",
-        ),
-    ] = (),
-    features: Annotated[tuple[str, ...], told("features")] = (),
-    margin: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Show the verdict of a gate with this margin, such as 0.01.",
-            metavar="[MEASURE=]NUMBER",
-        ),
-    ] = (),
-    min_queries: Annotated[
-        int,
-        told("choice", "Slices with fewer queries, in either half, are not tried."),
-    ] = 20,
+    *files: str,
+    data: Page,
+    output: Path,
+    measures: tuple[str, ...] = (),
     **options: Any,
 ) -> None:
     """Write one HTML file that shows why means moved, down to the documents.
@@ -87,104 +131,97 @@ def page(
     chooses; measures that are no sums over documents are in its table of all measures
     only. The file can be mailed: it asks nothing of any server.
     """
-    about = open_file(queries, "qrels") if queries else None
     first = data.open(files[0], "run") if files else pl.LazyFrame()
-    columns = first.collect_schema().names()
-    place = options.get("rank", data.score)
+    columns, rank = first.collect_schema().names(), options.get("rank")
+    summed = is_moments(columns)
     shown = {name: options.pop(name) for name in SHOWN if name in options}
+    alone = len(files) == 1 and data.qrels is None
     with Bar.of(options), recorded() as said:
-        summed = is_moments(columns)
-        sliced = (features, about, data, min_queries)
-        if summed or (len(files) == 1 and data.qrels is None and place not in columns):
-            asked = Asked.of(data, options | {"measures": measures}, queries, SYSTEM)
-            content = _of_values(files, asked, sliced, margin, options)
-            days = (*days, *(files if summed else ()))
+        if summed or (alone and (rank or data.score) not in columns):
+            content = _of_values(files, data, measures, options)
         else:
-            given = data.sort_out(
-                files, options.get("rank"), dict.fromkeys(files[:1], first)
-            )
-            content = _of_runs(given, data, measures or USUAL, sliced, margin, options)
+            given = data.sort_out(files, rank, dict.fromkeys(files[:1], first))
+            content = _of_runs(given, data, measures or USUAL, options)
         content["notes"] = [*dict.fromkeys(said), *content.get("notes", ())]
         count = content.pop("count")
+        about = open_file(data.documents, "qrels") if data.documents else None
         report.page(
             path=output,
             **content,
-            trend=followed(days, measures),
-            query=data.query,
-            about_documents=open_file(documents, "qrels") if documents else None,
-            about_queries=about,
             **shown,
+            trend=data.trend(files if summed else (), measures),
+            query=data.query,
+            about_documents=about,
+            about_queries=data.segments().get("segments"),
         )
     emit(f"{output}: {count} queries\n")
 
 
 def _of_runs(
-    given: Files,
-    data: Input,
-    measures: Sequence[str],
-    sliced: tuple[Any, ...],
-    margin: Sequence[str],
-    options: Options,
+    given: Files, data: Page, measures: Sequence[str], options: Options
 ) -> Options:
     """What a page shows of runs, down to the documents."""
     if len(given.runs) < 2:
         msg = "name the run before, the run after it, or several, and their judgments."
         raise UsageError(msg)
+    if "qrels_before" in options:
+        options["qrels_before"] = data.open(options["qrels_before"], "qrels")
+        given = replace(given, before=options["qrels_before"])
     runs, asked = {}, data.options(given)
     for run in given.runs:
         runs[run.name], asked = given.with_judgments(run, data.options(given))
-    if "qrels_before" in options:
-        options["qrels_before"] = data.open(options["qrels_before"], "qrels")
     asked |= options
-    _, about, *_ = sliced
-    if about is not None and any(map(options.get, ABOUT)):
-        asked["segments"] = about
+    if any(map(options.get, ABOUT)):
+        asked |= data.segments()
     why, notes = _reasons(runs, measures, asked)
-    measure = why[0].settings["measure"]
     found: Options = {"comparison": None, "gate": None}
     # If the weights of the first run are others, nothing is paired.
     several = (len(measures) > 1 or len(runs) > 2) and "weight_before" not in asked
-    if several or margin:
-        values, names = values_of_runs(runs, measures, data, asked)
-        found["gate"] = gated(values, names, margin, data, asked)
-        if several:
-            found["comparison"] = compared(values, names, data, asked)
-    return found | {
+    if several or data.margin:
+        wanted = Asked.of(data, options | {"measures": measures}, SYSTEM)
+        memory = {name: asked[name] for name in MEMORY if name in asked}
+        wanted = replace(wanted, choices=wanted.choices | memory)
+        with catch_warnings(action="ignore"):  # they were told with the reasons
+            values = wanted.joined(wanted.of_runs(given), str(given))
+        known = (SYSTEM, *data.query, *wanted.beside)
+        names = [name for name in values.columns if name not in known]
+        found = data.compared(values, names, asked)
+    facts = {"files": str(given)}
+    if given.qrels is not None:
+        ids = [*(data.qrels_query or data.query), data.qrels_doc or data.doc]
+        facts["judgments"] = fingerprint(given.qrels, [*ids, data.label])
+    measure = why[0].settings["measure"]
+    return {
         "reasons": why,
-        "slices": slices_of(labeled(why), *sliced),
-        "to_judge": judged_next(runs, measure, data, asked),
+        "comparison": found["comparison"] if several else None,
+        "gate": found["gate"],
+        "slices": data.slices(_labeled(why)),
+        "to_judge": _judged_next(runs, measure, data, asked),
         "names": (given.runs[0].name, given.runs[1].name),
-        "facts": _facts(given, data) | {"to judge": f"by {measure}"},
+        "facts": facts | {"to judge": f"by {measure}"},
         "notes": notes,
         "count": why[0].queries[[*data.query]].n_unique(),
     }
 
 
 def _of_values(
-    files: Sequence[str],
-    asked: Asked,
-    sliced: tuple[Any, ...],
-    margin: Sequence[str],
-    options: Options,
+    files: Sequence[str], data: Page, measures: Sequence[str], options: Options
 ) -> Options:
     """What a page shows of values per query, or of moments: no documents."""
+    asked = Asked.of(data, options | {"measures": measures}, SYSTEM)
     values, _ = asked.values(files)
-    if is_moments(values.columns) and (margin or sliced[0]):
-        raise UsageError("--margin and --features need runs, or values per query.")
-    names, by = asked.measures or None, options.get("by") or None
-    comparison = compared(values, names, asked.data, options, by=by)
+    by = options.get("by") or None
+    found = data.compared(values, asked.measures or None, options, by)
     # Of segments, all are added up.
-    counts = comparison.means.group_by("measure", "system").agg(pl.sum("queries"))
+    counts = found["comparison"].means.group_by("measure", "system")
     views = [
         ({"measure": own.settings["measure"], SYSTEM: pair[1]}, own.queries)
-        for own, pair in of_values(comparison)
+        for own, pair in of_values(found["comparison"])
     ]
-    return {
-        "comparison": comparison,
-        "gate": gated(values, names, margin, asked.data, options),
-        "slices": slices_of(views, *sliced),
+    return found | {
+        "slices": data.slices(views),
         "facts": {"files": ", ".join(files)},
-        "count": counts["queries"].max(),
+        "count": counts.agg(pl.sum("queries"))["queries"].max(),
     }
 
 
@@ -203,14 +240,36 @@ def _reasons(
             errors[measure] = error
     if not found:
         raise next(iter(errors.values()))
-    notes = [not_shown(measure, error) for measure, error in errors.items()]
-    return found, notes
+    return found, [not_shown(measure, error) for measure, error in errors.items()]
 
 
-def _facts(given: Files, data: Input) -> dict[str, str]:
-    """The inputs of a page, with the fingerprint of the judgments."""
-    found = {"files": str(given)}
-    if given.qrels is not None:
-        names = [*(data.qrels_query or data.query), data.qrels_doc or data.doc]
-        found["judgments"] = fingerprint(given.qrels, [*names, data.label])
+def _labeled(why: Sequence[Explained]) -> Views:
+    """The queries of each comparison, with what tells it from the others."""
+    found: Views = []
+    for reasons in why:
+        measure = {"measure": reasons.settings["measure"]} if len(why) > 1 else {}
+        if isinstance(reasons, analysis.SeveralReasons):
+            each = reasons.of.items()
+            found += [(measure | {SYSTEM: name}, own.queries) for name, own in each]
+        else:
+            found.append((measure, reasons.queries))
     return found
+
+
+def _judged_next(
+    runs: dict[str, pl.LazyFrame], measure: str, data: Page, asked: Options
+) -> pl.DataFrame | None:
+    """The documents to judge next; None if all are judged, or a query has no weight."""
+    if asked["qrels"] is None:
+        return None
+    own = ("rank", "descending", "convention", "segments", "weight")
+    names = (*COLUMNS, *own, *SHORTCUTS)
+    given = {name: asked[name] for name in names if name in asked}
+    given["qrels"] = data.renamed(asked["qrels"])
+    try:
+        return analysis.to_judge(runs, measure, **given)
+    except DataError as error:
+        # Judgments that hold the weights have none of queries without judgments.
+        if error.rule not in ("nothing_to_judge", "invalid_weight"):
+            raise
+        return None

@@ -5,42 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from polars_rank import analysis
-from polars_rank.cli.commands.audit import runs_of
-from polars_rank.cli.derive import UsageError, options_of, told, told_output
-from polars_rank.cli.input.options import Formats, Input, Paths
+from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.input.options import Input
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import chosen, show_frame, table_of, written
+from polars_rank.cli.output.show import as_form, table_of, written
 from polars_rank.cli.output.words import emit
-from polars_rank.core.state import DEFINITION
+from polars_rank.cli.shown import Shown
+from polars_rank.core.exact.state import DEFINITION
 from polars_rank.io.write import write
-from polars_rank.report.table import Table, as_markdown, as_text
+from polars_rank.report.table import Table
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
-Chosen = Annotated[
-    Part | None,
-    told(
-        "output",
-        "Print this table only. Default: summary and segments; in csv, tsv and json "
-        "summary.",
-    ),
-]
 OURS = ("after", "qrels", "system")
 OF_SUMS = ("of", "query", "bins", "part")
 
 
 @options_of(analysis.changes, without=OURS)
 def changes(
-    *files: Paths,
-    data: Input,
-    table: Chosen = None,
-    format: Formats = None,
-    **options: Any,
+    *files: str, data: Input, table: Part | None = None, shown: Shown, **options: Any
 ) -> None:
     """Compare the first documents of two runs: overlap, moves, what entered and left.
 
@@ -50,16 +38,12 @@ def changes(
     before, after, options = before_and_after(files, data, options)
     with Bar.of(options):
         found = analysis.changes(before, after, **options)
-    _show(found, table, format)
+    _show(found, table, shown)
 
 
 @options_of(analysis.reasons, without=OURS, measure="ndcg@10")
 def reasons(
-    *files: Paths,
-    data: Input,
-    table: Chosen = None,
-    format: Formats = None,
-    **options: Any,
+    *files: str, data: Input, table: Part | None = None, shown: Shown, **options: Any
 ) -> None:
     """Take a difference apart: documents, kinds of moves, labels, segments.
 
@@ -74,67 +58,47 @@ def reasons(
         options["qrels_before"] = data.renamed(old)
     with Bar.of(options):
         found = analysis.reasons(before, after, **options)
-    _show(found, table, format)
+    _show(found, table, shown)
 
 
 @options_of(analysis.to_judge, without=OURS, measure="ndcg@10")
-def to_judge(
-    *files: Paths, data: Input, format: Formats = None, **options: Any
-) -> None:
+def to_judge(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Name the unjudged documents whose label can change a mean, or an order, most.
 
     The FILEs are one run or several, and the judgments. With labels in its last column,
     what is printed as csv is a file of judgments.
     """
-    runs, options = runs_of(files, data, options)
+    runs, options = data.runs(files, options)
     if options["qrels"] is None:
         raise UsageError("name the judgments, last or with --qrels.")
     with Bar():
         found = analysis.to_judge(runs, **options)
     title = f"To judge, for {options['measure']}"
-    show_frame(found, title, keys=len(data.query) + 1, format=format)
+    shown.frame(found, title, len(data.query) + 1)
 
 
 @options_of(analysis.contributions, without=OURS, measure="ndcg@10")
-def contributions(
-    *files: Paths, data: Input, format: Formats = None, **options: Any
-) -> None:
+def contributions(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Print what each document adds to the value of its query.
 
     The FILEs are a run and its judgments, or a log.
     """
-    run, options = runs_of(files, data, options)
+    run, options = data.runs(files, options)
     if isinstance(run, dict):
         raise UsageError("name one run, and its judgments.")
     with Bar.of(options):
         found = analysis.contributions(run, **options).lazy().collect()
     title = f"What documents add to {options['measure']}"
-    show_frame(found, title, keys=len(data.query) + 1, format=format)
+    shown.frame(found, title, len(data.query) + 1)
 
 
 @options_of(analysis.slices, analysis.slices_state)
 def slices(
-    *files: Paths,
-    features: Annotated[tuple[str, ...], told("features")] = (),
-    edges: Annotated[
-        tuple[str, ...],
-        told(
-            "choice",
-            "Where a number is cut, instead of --bins, such as words=2,4; may be "
-            "repeated.",
-            metavar="FEATURE=NUMBERS",
-        ),
-    ] = (),
-    out: Annotated[
-        Path | None,
-        told_output(
-            "Write the sums of FILE, which add up over days, to this Parquet file, and "
-            "search nothing.",
-            "parquet",
-            name=("--out", "-o"),
-        ),
-    ] = None,
-    format: Formats = None,
+    *files: str,
+    features: tuple[str, ...] = (),
+    edges: tuple[str, ...] = (),
+    out: Path | None = None,
+    shown: Shown,
     **options: Any,
 ) -> None:
     """Find the slices of queries whose mean is far from that of the others.
@@ -162,7 +126,7 @@ def slices(
         raise UsageError("--part names the sums that --out writes.")
     else:
         found = analysis.slices(values, features, **made, **options)
-    show_frame(found, "Slices, the largest impact first", keys=1, format=format)
+    shown.frame(found, "Slices, the largest impact first")
 
 
 def _edges(text: str) -> tuple[str, list[float]]:
@@ -184,7 +148,7 @@ def before_and_after(
     """The first run, the other or others by name, and the options about them."""
     if len(files) < 2:
         raise UsageError("name two runs or more, the one before the change first.")
-    runs, options = runs_of(files, data, options, judged=False)
+    runs, options = data.runs(files, options, judged=False)
     if not isinstance(runs, dict):
         raise UsageError("name two runs or more, and the judgments last.")
     (_, before), *others = runs.items()
@@ -195,14 +159,12 @@ def before_and_after(
 Explained: TypeAlias = analysis.Reasons | analysis.SeveralReasons
 
 
-def _show(
-    found: analysis.Changes | Explained, part: Part | None, format: str | None
-) -> None:
-    form = chosen(format)
+def _show(found: analysis.Changes | Explained, part: Part | None, shown: Shown) -> None:
+    form = shown.form
     if part is None and form not in ("csv", "tsv", "json"):
         told = written(found, form)
         if not isinstance(found, analysis.Changes):
-            told += shown(largest_parts(found), form)
+            told += "\n\n" + as_form(largest_parts(found), form)
         emit(told + "\n")
         return
     name = part or "summary"
@@ -211,7 +173,7 @@ def _show(
         raise UsageError("--table segments needs segments: name --by.")
     rows = rows.lazy().collect(engine="streaming")
     texts = [*takewhile(lambda dtype: dtype == pl.String, rows.dtypes)]
-    show_frame(rows, name.capitalize(), keys=len(texts), format=form)
+    shown.frame(rows, name.capitalize(), len(texts))
 
 
 def largest_parts(found: Explained) -> Table:
@@ -219,8 +181,3 @@ def largest_parts(found: Explained) -> Table:
     parts = found.largest()
     title = f"The largest parts of the difference in {found.settings['measure']}"
     return table_of(parts, title, parts.columns.index("queries"))
-
-
-def shown(table: Table, format: str) -> str:
-    """A table below others, in the format that they have."""
-    return "\n\n" + (as_markdown if format == "markdown" else as_text)(table)

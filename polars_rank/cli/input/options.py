@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Any, Literal
 
 import polars as pl
-from cyclopts import Parameter
 
 import polars_rank
-from polars_rank.cli.derive import F, UsageError, options_of, told, told_output
+from polars_rank.cli.derive import F, UsageError, group, options_of
 from polars_rank.cli.input.runs import (
     Files,
     Options,
@@ -22,7 +20,9 @@ from polars_rank.cli.input.runs import (
     require_labels,
     require_roles,
 )
-from polars_rank.cli.output.show import Format
+from polars_rank.conventions.choices import SHORTCUTS
+from polars_rank.conventions.convention import Convention
+from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.io.scan import FileFormat
 
 NONE = "none"  # no such column
@@ -35,79 +35,22 @@ EVALUATING = (  # how runs are evaluated, where values per query are made first
 )
 ABOUT_ITEMS = ("history", "items")  # files, for measures of recommenders
 
-Paths: TypeAlias = Annotated[
-    str,
-    told(
-        "file",
-        "Runs and, last, the judgments; or one file with all that is needed.",
-        name="FILE",
-    ),
-]
-Queries: TypeAlias = Annotated[
-    str | None,
-    told(
-        "file",
-        "File with one row per query and the columns of --by, --weight and --cluster; "
-        "without it, they are columns of the runs or judgments.",
-        metavar="FILE",
-    ),
-]
-Example: TypeAlias = Annotated[
-    bool, told("file", "Use the example that ships with the package.")
-]
-Formats: TypeAlias = Annotated[
-    Format | None, told("output", "Default: table on a terminal, csv elsewhere.")
-]
-Reports: TypeAlias = Annotated[
-    Format | Literal["html", "latex"] | None,
-    told("output", "Default: table on a terminal, csv elsewhere.", metavar="CHOICE"),
-]
-QuoteFormulas: TypeAlias = Annotated[
-    bool,
-    told(
-        "output",
-        "In CSV and TSV, put ' before text that begins with =, +, - or @, which a "
-        "spreadsheet would run as a formula.",
-    ),
-]
-Picture: TypeAlias = Annotated[
-    Path | None,
-    told_output("Draw the result into this file.", "png", "svg", "html", "pdf"),
-]
-Parquet: TypeAlias = Annotated[
-    Path | None, told_output("Also write the result to this Parquet file.", "parquet")
-]
-Formatted: TypeAlias = Annotated[
-    FileFormat | None, told("file", "Format of these files; default: by their name.")
-]
-Listed: TypeAlias = Annotated[
-    str | None,
-    told(
-        "file",
-        "Columns of files without a header, such as query_id,doc_id,score.",
-        metavar="NAME,NAME...",
-    ),
-]
 
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@group
 class Input:
     """How runs and judgments are read, and the roles of their columns."""
 
-    qrels: Annotated[
-        str | None, told("file", "The file with the judgments.", metavar="FILE")
-    ] = None
-    run_format: Formatted = None
-    qrels_format: Formatted = None
-    run_columns: Listed = None
-    qrels_columns: Listed = None
-    query: Annotated[tuple[str, ...], told("query")] = QUERY
-    doc: Annotated[str, told("doc")] = "doc_id"
-    score: Annotated[str, told("score")] = "score"
-    label: Annotated[str, told("label")] = "label"
-    qrels_query: Annotated[tuple[str, ...], told("qrels_query")] = ()
-    qrels_doc: Annotated[str | None, told("qrels_doc")] = None
+    qrels: str | None = None
+    run_format: FileFormat | None = None
+    qrels_format: FileFormat | None = None
+    run_columns: str | None = None
+    qrels_columns: str | None = None
+    query: tuple[str, ...] = QUERY
+    doc: str = "doc_id"
+    score: str = "score"
+    label: str = "label"
+    qrels_query: tuple[str, ...] = ()
+    qrels_doc: str | None = None
 
     def open(self, file: str, kind: Literal["run", "qrels"]) -> pl.LazyFrame:
         """Scan runs or judgments."""
@@ -181,23 +124,49 @@ class Input:
             require_labels(runs, place, label)
         return Files(runs, judgments, sources, judged=judged)
 
+    def runs(
+        self, files: Sequence[str], options: Options, *, judged: bool = True
+    ) -> tuple[Any, Options]:
+        """The run, or all by name, and the options with those about them.
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Systems(Input):
+        Columns of the judgments get the names that the runs have.
+        """
+        if not files:
+            raise UsageError("name a FILE: runs and judgments, or a log.")
+        given = self.sort_out(files, options.get("rank"), judged=judged)
+        about, runs = self.options(given), dict[str, pl.LazyFrame]()
+        for run in given.runs:
+            with given.about(run):
+                runs[run.name], asked = given.with_judgments(run, about)
+        qrels = asked["qrels"]
+        about = {name: about[name] for name in ("query", "doc", "score", "label")}
+        about["qrels"] = None if qrels is None else self.renamed(qrels)
+        return runs if len(runs) > 1 else runs[run.name], options | about
+
+
+@group
+class Queried(Input):
+    """How runs and judgments are read, and a file about their queries."""
+
+    queries: str | None = None
+
+    def segments(self) -> Options:
+        """What is known of queries, as an argument, if there is a file of it."""
+        return {"segments": open_file(self.queries, "qrels")} if self.queries else {}
+
+
+@group
+class Systems(Queried):
     """How the files of several systems are read."""
 
-    example: Example = False
-    queries: Queries = None
-    wide: Annotated[
-        str | None,
-        told(
-            "file",
-            "The FILE is a table of topics by systems, a column for each system, with "
-            "values of this measure.",
-            metavar="MEASURE",
-        ),
-    ] = None
+    example: bool = False
+    wide: str | None = None
+
+
+def convention_in(options: Options) -> Convention:
+    """The convention that the options name and change."""
+    changed = {name: options[name] for name in SHORTCUTS if name in options}
+    return convention_of(options.get("convention", DEFAULT), **changed)
 
 
 def evaluating(command: F) -> F:

@@ -16,7 +16,7 @@ import polars as pl
 
 from polars_rank.cli.derive import UsageError
 from polars_rank.cli.output.words import STDIN
-from polars_rank.core.registry import closest
+from polars_rank.core.metric.registry import closest
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
 from polars_rank.io.lines.trec import looks_like
@@ -83,6 +83,7 @@ class Files:
     sources: list[str]
     beside: Mapping[str, str] = field(default_factory=dict)  # other files, by argument
     judged: bool = True  # whether anything asks for labels
+    before: pl.LazyFrame | None = None  # the judgments of the first run, if others
 
     def __str__(self) -> str:
         """Which files are what."""
@@ -98,12 +99,14 @@ class Files:
     ) -> tuple[pl.LazyFrame, Options]:
         """The run and its judgments, with ids of one type where a file has no types."""
         query, doc = options["query"], options["doc"]
-        if self.qrels is None or doc is None:
+        first = run is self.runs[0] and self.before is not None
+        qrels = self.before if first else self.qrels
+        if qrels is None or doc is None:
             return run.frame, options
         others = [*(options["qrels_query"] or query), options["qrels_doc"] or doc]
         ids = zip([*query, doc], others, strict=False)
         files = [run.file, self.sources[-1]]
-        frame, qrels = same_ids(run.frame, self.qrels, files, ids)
+        frame, qrels = same_ids(run.frame, qrels, files, ids)
         return frame, options | {"qrels": qrels}
 
     def _about(self, run: Run, message: str) -> str:

@@ -15,16 +15,16 @@ from polars_rank.cli.input.options import (
     EVALUATING,
     MEASURES,
     NONE_YET,
-    Input,
+    Queried,
     Systems,
+    convention_in,
 )
 from polars_rank.cli.input.runs import Files, Options, Run, open_file, require_column
 from polars_rank.comparison.gate.left_documents import first_documents
 from polars_rank.comparison.sums.definition import Definition, fingerprint
 from polars_rank.comparison.sums.merging import definition_of_parts
 from polars_rank.comparison.sums.moments import is_moments
-from polars_rank.conventions.choices import SHORTCUTS
-from polars_rank.conventions.tools import DEFAULT, convention_of
+from polars_rank.conventions.tools import DEFAULT
 from polars_rank.example import systems_path
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import same_ids
@@ -42,7 +42,7 @@ def values_of(files: Sequence[str], data: Systems, options: Options) -> Values:
     """
     if data.example:
         files = data.only_example(files, systems_path())
-    asked = Asked.of(data, options, data.queries, options.get("system", "system"))
+    asked = Asked.of(data, options, options.get("system", "system"))
     options |= {"query": data.query, "measures": asked.measures or None}
     if data.wide is not None:
         if asked.measures or len(files) != 1:
@@ -55,13 +55,11 @@ def values_of(files: Sequence[str], data: Systems, options: Options) -> Values:
 class Asked:
     """What is wanted of files: the values of measures, and columns beside them.
 
-    These are in a file of their own if ``queries`` names it. Without a ``system`` there
-    is one only, whose values have a column ``documents``: the first of every query.
-    ``about_items`` are files with the history and the items.
+    Without a ``system`` there is one only, whose values have a column ``documents``:
+    the first of every query. ``about_items`` are files with the history and the items.
     """
 
-    data: Input
-    queries: str | None
+    data: Queried
     measures: Sequence[str]
     beside: Sequence[str]
     choices: Options
@@ -69,9 +67,7 @@ class Asked:
     about_items: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, data: Input, options: Options, queries: str | None, system: str | None
-    ) -> Asked:
+    def of(cls, data: Queried, options: Options, system: str | None) -> Asked:
         """Take what says how runs are evaluated out of the options."""
         chosen, about_items = (
             {name: options.pop(name) for name in names if name in options}
@@ -81,7 +77,7 @@ class Asked:
         measures = options.pop("measures", ())
         about = (*options.get("by", ()), options.get("weight"), options.get("cluster"))
         beside = [name for name in about if name is not None]
-        return cls(data, queries, measures, beside, choices, system, about_items)
+        return cls(data, measures, beside, choices, system, about_items)
 
     def values(self, files: Sequence[str]) -> Values:
         """Values per query of the files on the command line, and what they are."""
@@ -102,18 +98,16 @@ class Asked:
             return polars_rank.comparison.merge(days), definition_of_parts(days) or none
         place = choices.get("rank", data.score)
         if len(files) > 1 or data.qrels is not None or place in names:
-            found, known = self._of_runs(files, first)
+            found, known = self._defined(files, first)
         else:
             found, known = self._read(files[0], first)
-        if self.queries is not None:
-            found = self._joined(found, files[0], self.queries)
-        return found, known
+        return self.joined(found, files[0]), known
 
     def of_table(self, file: str, measure: str) -> Values:
         """Values of a table with a column for each system."""
         table = self.data.open(file, "run")
         known = [n for n in self.beside if n in table.collect_schema().names()]
-        beside = [] if self.queries is not None else known
+        beside = [] if self.data.queries is not None else known
         keys = [*dict.fromkeys([*self.data.query, *beside])]
         try:
             values = polars_rank.from_wide(table, measure, query=keys)
@@ -124,9 +118,7 @@ class Asked:
         if self.system not in (None, "system"):
             values = values.rename({"system": str(self.system)})
         found, definition = self._read(file, values)
-        if self.queries is not None:
-            found = self._joined(found, file, self.queries)
-        return found, definition
+        return self.joined(found, file), definition
 
     def _read(self, file: str, frame: pl.LazyFrame) -> Values:
         """Values that somebody wrote."""
@@ -137,33 +129,35 @@ class Asked:
         known = Definition.read(file)
         return values, known or Definition.of(measures, convention, self.data.query)
 
-    def _of_runs(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
+    def _defined(self, files: Sequence[str], first: pl.LazyFrame) -> Values:
+        """Values of runs."""
         data, choices = self.data, self.choices
-        measures = self.measures or MEASURES
+        measures = list(self.measures or MEASURES)
         labeled = reads_labels(parse_measures(measures))
         opened = {files[0]: first}
         given = data.sort_out(files, choices.get("rank"), opened, judged=labeled)
         given = replace(given, beside=self.about_items)
         if self.system is None and len(given.runs) > 1:
             raise UsageError("name one new run, and its judgments.")
-        items = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
-        options = data.options(given) | choices | items
-        parts = {run.file: self._of_run(given, run, options) for run in given.runs}
-        values = concatenated(parts, "vertical_relaxed").collect()
-        judged = None
+        values, judged, options = self.of_runs(given), None, data.options(given)
         if given.qrels is not None:
             ids = [c for c in data.qrels_query or data.query if c != self.system]
             about = [data.qrels_doc or options["doc"], options["label"]]
             judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
-        changed = {n: choices[n] for n in SHORTCUTS if n in choices}
-        convention = convention_of(choices["convention"], **changed)
-        known = Definition.of(list(measures), convention, data.query, judged, options)
-        return values, known
+        how = convention_in(choices), data.query, judged, options | choices
+        return values, Definition.of(measures, *how)
+
+    def of_runs(self, given: Files) -> pl.DataFrame:
+        """Values per query of runs."""
+        items = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
+        options = self.data.options(given) | self.choices | items
+        parts = {run.file: self._of_run(given, run, options) for run in given.runs}
+        return concatenated(parts, "vertical_relaxed").collect()
 
     def _of_run(self, given: Files, run: Run, options: Options) -> pl.LazyFrame:
         """Values of a run; a single one may hold several systems."""
         system, single = self.system, len(given.runs) == 1
-        beside = [] if self.queries is not None else [*dict.fromkeys(self.beside)]
+        beside = [] if self.data.queries is not None else [*dict.fromkeys(self.beside)]
         with given.about(run):
             frame, asked = given.with_judgments(run, options)
             frames = [frame, *([] if given.qrels is None else [given.qrels])]
@@ -185,9 +179,12 @@ class Asked:
             found = values.collect(engine="streaming")
         return (found if single else run.named(found, str(system))).lazy()
 
-    def _joined(self, values: pl.DataFrame, file: str, queries: str) -> pl.DataFrame:
-        """Values with segment, weight and cluster, from a file of the queries."""
-        query, chosen = self.data.query, open_file(queries, "qrels")
+    def joined(self, values: pl.DataFrame, file: str) -> pl.DataFrame:
+        """Values with segment, weight and cluster, if a file has those of queries."""
+        query, queries = self.data.query, self.data.queries
+        if queries is None:
+            return values
+        chosen = open_file(queries, "qrels")
         columns = chosen.collect_schema().names()
         for name in [*query, *self.beside]:
             require_column(queries, name, columns, hint="")

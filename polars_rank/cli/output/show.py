@@ -20,11 +20,20 @@ from rich.table import Table
 from rich.text import Text
 
 from polars_rank.cli.output.words import emit, terminal
-from polars_rank.report.table import Cell, as_markdown, as_text, number, visible
+from polars_rank.report.table import (
+    Cell,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
+    number,
+    visible,
+)
 from polars_rank.report.table import Table as ReportTable
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Format: TypeAlias = Literal["table", "json", "csv", "tsv", "markdown"]
+ReportFormat: TypeAlias = Format | Literal["html", "latex"]
 UNDEFINED = "-"
 CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 # Spreadsheets in East Asia take the full-width signs for the others.
@@ -32,18 +41,8 @@ FORMULA = r"^[=+\-@＝＋－＠\t\r\n]"
 BETWEEN = 3
 
 
-def chosen(format: str | None) -> str:
-    """The format that was asked for, or else the one that fits the output."""
-    return format or ("table" if terminal() else "csv")
-
-
 def show_means(
-    means: pl.DataFrame,
-    notes: Sequence[str],
-    *,
-    keys: int,
-    format: str | None,
-    quote_formulas: bool,
+    means: pl.DataFrame, notes: Sequence[str], *, keys: int, format: str
 ) -> None:
     """Print a row per system or segment: ``keys`` columns, queries, the measures."""
     if keys:
@@ -53,33 +52,24 @@ def show_means(
         counted = "1 query" if queries == 1 else f"{queries} queries"
         named = dict(zip(means.columns[1:], values, strict=True))
         table = chain([pairs("measure", "mean", named)], [_note([counted, *notes])])
-    show_rows(means, format, keys=keys, table=table, quote_formulas=quote_formulas)
+    show_rows(means, format, keys=keys, table=table)
 
 
-def show_values(
-    values: pl.DataFrame, *, keys: int, format: str | None, quote_formulas: bool = False
-) -> None:
+def show_values(values: pl.DataFrame, *, keys: int, format: str) -> None:
     """Print a row per query: ``keys`` columns, then the measures."""
-    if chosen(format) != "json":  # which has words for true and false
+    if format != "json":  # which has words for true and false
         values = values.with_columns(cs.boolean().cast(pl.String))
-    table = _across(values, keys - 1)
-    show_rows(values, format, keys=keys, table=table, quote_formulas=quote_formulas)
+    show_rows(values, format, keys=keys, table=_across(values, keys - 1))
 
 
 def show_rows(
-    rows: pl.DataFrame,
-    format: str | None,
-    *,
-    keys: int,
-    table: Iterable[RenderableType] = (),
-    quote_formulas: bool = False,
+    rows: pl.DataFrame, format: str, *, keys: int, table: Iterable[RenderableType] = ()
 ) -> None:
     """Print rows for a program or a report: ``keys`` columns name a row.
 
     Without any there is one row only: JSON is an object then, else a list of them.
     ``table`` is what people see instead.
     """
-    format = chosen(format)
     if format == "table":
         show(*table)
     elif format == "json":
@@ -92,32 +82,7 @@ def show_rows(
         emit(as_markdown(table_of(rows, "", keys)) + "\n")
     else:
         separator = "," if format == "csv" else "\t"
-        emit(_separated(inert(rows) if quote_formulas else rows, separator))
-
-
-def show_frame(
-    found: pl.DataFrame,
-    title: str,
-    *,
-    keys: int,
-    format: str | None,
-    notes: Sequence[str] = (),
-    long: Sequence[str] = (),
-) -> None:
-    """Print rows, ``keys`` columns of which name them: on a terminal with a title.
-
-    Columns with ``long`` texts are left out of tables for people.
-    """
-    format = chosen(format)
-    if format in ("table", "markdown"):
-        found = found.drop(long)
-    if format != "json":
-        lists = cs.list().cast(pl.List(pl.String))
-        found = found.with_columns(lists.list.join("; "))
-    if format == "table":
-        emit(as_text(table_of(found, title, keys, notes)) + "\n")
-    else:
-        show_rows(found, format, keys=max(keys, 1))
+        emit(_separated(rows, separator))
 
 
 def written(found: Any, format: str) -> str:
@@ -125,6 +90,12 @@ def written(found: Any, format: str) -> str:
     if format == "json":
         return json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
     return str(found if format == "table" else getattr(found, f"to_{format}")())
+
+
+def as_form(table: ReportTable, format: str) -> str:
+    """One table in a format that is not for programs."""
+    forms = {"markdown": as_markdown, "html": as_html, "latex": as_latex}
+    return forms.get(format, as_text)(table)
 
 
 def table_of(

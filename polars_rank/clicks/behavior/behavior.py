@@ -49,8 +49,8 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, in_layout
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.core.exact.state import hashed
 from polars_rank.core.expr import ratio
-from polars_rank.core.state import hashed
 from polars_rank.io.frames import FrameLike
 
 COUNTS = ("impressions", "total_clicks", "queries")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank.clicks.behavior.ratios import Ratio, states, sums
-from polars_rank.core.stable_hash import key_text, stable_hash
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
 
 SUMS = ["x", "d"]
 

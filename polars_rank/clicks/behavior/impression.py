@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable
+from polars_rank._engine.tracing.recorder import ExprTable
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import column_of
 

@@ -13,8 +13,8 @@ from polars_rank.clicks.behavior.measures import BEHAVIOR, BehaviorMeasure
 from polars_rank.clicks.behavior.traced import Unit
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import CHOICES, DEFAULTS, LogColumns, LogOptions
-from polars_rank.core.aggregate import RatioMoments
-from polars_rank.core.state import (
+from polars_rank.core.exact.aggregate import RatioMoments
+from polars_rank.core.exact.state import (
     DEFINITION,
     DIGESTS,
     PLACE,

@@ -15,8 +15,8 @@ import polars as pl
 
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.core.arguments import Cutoff
+from polars_rank.core.metric.registry import closest
 from polars_rank.core.parameters import Doc, Parameter, Range, read_parameters
-from polars_rank.core.registry import closest
 from polars_rank.measures.text import cutoff, split_measure, split_measures
 
 Pair: TypeAlias = tuple[pl.Expr, pl.Expr]

@@ -24,7 +24,7 @@ from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, held
 from polars_rank.clicks.log.log_columns import require_arguments
-from polars_rank.core.aggregate import (
+from polars_rank.core.exact.aggregate import (
     RatioMoments,
     State,
     exact_sum,

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable
+from polars_rank._engine.tracing.recorder import ExprTable
 from polars_rank.clicks.behavior.impression import Impression
 from polars_rank.clicks.behavior.measures import BehaviorMeasure
 from polars_rank.clicks.behavior.ratios import Ratio, sums_of_clusters

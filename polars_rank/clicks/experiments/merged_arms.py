@@ -15,7 +15,7 @@ from polars_rank.clicks.experiments.arm_comparisons import (
     Design,
 )
 from polars_rank.clicks.experiments.arms import compared, moments_of, schema_of
-from polars_rank.core.state import differences
+from polars_rank.core.exact.state import differences
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import FrameLike
 

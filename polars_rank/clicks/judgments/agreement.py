@@ -8,9 +8,9 @@ import polars as pl
 
 from polars_rank._engine.schema import Columns, align_ids, bind_columns, require_columns
 from polars_rank.clicks.log.open_log import opened
-from polars_rank.core.aggregate import fsum
-from polars_rank.core.binding import metric_expr
+from polars_rank.core.exact.aggregate import fsum
 from polars_rank.core.expr import ratio
+from polars_rank.core.words.binding import metric_expr
 from polars_rank.io.frames import FrameLike
 from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc

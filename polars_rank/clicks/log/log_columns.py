@@ -11,8 +11,8 @@ import polars as pl
 from polars_rank._engine.options import Layout
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.spill.progress import Progress
+from polars_rank.core.metric.registry import closest
 from polars_rank.core.parameters import Range, read_hint, refuse
-from polars_rank.core.registry import closest
 
 Count: TypeAlias = Annotated[int, Range(least=1)]
 LogCheck: TypeAlias = Literal["strict", "warn", "off", "full"]

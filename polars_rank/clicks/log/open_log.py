@@ -12,7 +12,7 @@ import polars as pl
 from polars_rank._engine.frame_function import FrameFunction, like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log.log_columns import LogColumns, LogOptions
-from polars_rank.core.registry import not_taken
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.io.frames import FrameLike, as_polars
 
 P = ParamSpec("P")

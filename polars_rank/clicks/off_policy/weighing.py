@@ -34,7 +34,7 @@ from polars_rank.clicks.off_policy.rankings import (
     ranking,
     with_scores,
 )
-from polars_rank.core.aggregate import State, Sum, exact_sum, exact_total
+from polars_rank.core.exact.aggregate import State, Sum, exact_sum, exact_total
 from polars_rank.core.expr import ratio
 
 CounterfactualMethod: TypeAlias = Literal["ips", "snips", "affine", "dr", "dm"]

@@ -6,16 +6,17 @@ compared with the truth. All draws are vectorized over impressions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.clicks.simulation.users import USER_MODELS, UserModel
+from polars_rank.clicks.simulation.design import Design
+from polars_rank.clicks.simulation.users import USER_MODELS
 from polars_rank.clicks.simulation.world import World, sigmoid
 from polars_rank.core.source import lazy_source
 
@@ -25,14 +26,12 @@ if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-Logging: TypeAlias = Literal["rankers", "plackett_luce"]
-
 CHUNK = 250_000  # impressions that are drawn at a time
 START = 1_767_225_600  # seconds: 2026-01-01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Simulation:
+class Simulation(Design):
     """A simulated log and the truth behind it; made by :func:`simulate`.
 
     ``simulate`` describes the other attributes, which are its parameters.
@@ -42,29 +41,6 @@ class Simulation:
     n_impressions
         Number of impressions; the log has ``k`` rows for each.
     """
-
-    n_impressions: int
-    n_queries: int
-    n_docs: int
-    k: int
-    user_model: Mapping[UserModel, float]
-    examination: Sequence[float]
-    eps_plus: Sequence[float]
-    eps_minus: Sequence[float]
-    continuation: float
-    gamma: float
-    logging: Logging
-    n_rankers: int
-    temperature: float
-    randomized_share: float
-    swap_share: float
-    interleaved_share: float
-    n_users: int
-    user_sd: float
-    n_arms: int
-    lift: float
-    zipf: float
-    seed: int
 
     def draw(self) -> pl.DataFrame:
         """Draw the log, one row per shown document, in order of time and position.
@@ -297,11 +273,6 @@ class Simulation:
             shown[chosen], teams[chosen] = _team_draft(rng, world, query[chosen], k)
             design["team"] = teams.ravel()
         return shown, design
-
-    @property
-    def swap_end(self) -> float:
-        """Return share of the impressions that are shuffled, or take part in a swap."""
-        return self.randomized_share + self.swap_share
 
     def _clicks(
         self, rng: np.random.Generator, chance: Array, satisfied: Array

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_rank.clicks.simulation.design import simulate
 from polars_rank.clicks.simulation.draw import Simulation
+from polars_rank.clicks.simulation.simulate import simulate
 
 PATH = Path(str(files("polars_rank") / "example" / "clicks.parquet"))
 DEVICES = pl.Enum(["desktop", "phone"])

@@ -7,21 +7,18 @@ a loop goes over the places of the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from polars_rank.clicks.simulation.design import Design, UserModel
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from polars_rank.clicks.simulation.draw import Simulation
-
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-UserModel: TypeAlias = Literal["pbm", "trust", "cascade", "dcm", "dbn", "ubm"]
-
-
 def _independent(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
+    design: Design, rng: np.random.Generator, chance: Array, _: Array
 ) -> Array:
     import numpy as np
 
@@ -30,7 +27,7 @@ def _independent(
 
 
 def _trusting(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
+    design: Design, rng: np.random.Generator, chance: Array, _: Array
 ) -> Array:
     import numpy as np
 
@@ -61,7 +58,7 @@ def _browsing(
 
 
 def _dbn(
-    design: Simulation, rng: np.random.Generator, chance: Array, satisfied: Array
+    design: Design, rng: np.random.Generator, chance: Array, satisfied: Array
 ) -> Array:
     import numpy as np
 
@@ -72,9 +69,7 @@ def _dbn(
     return _browsing(rng, chance, after, design.gamma)
 
 
-def _ubm(
-    design: Simulation, rng: np.random.Generator, chance: Array, _: Array
-) -> Array:
+def _ubm(design: Design, rng: np.random.Generator, chance: Array, _: Array) -> Array:
     """Examine by the distance to the click above."""
     import numpy as np
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from polars_rank.clicks.simulation.design import Design
+
 if TYPE_CHECKING:
     import numpy as np
-
-    from polars_rank.clicks.simulation.draw import Simulation
 
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -32,7 +32,7 @@ class World:
     arm: Array
 
     @classmethod
-    def of(cls, design: Simulation) -> World:
+    def of(cls, design: Design) -> World:
         """Draw the world of a design."""
         import numpy as np
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import polars as pl
 
 from polars_rank.comparison.explained import parts_of
 from polars_rank.comparison.gate.comparability import BASE, NEW
+from polars_rank.comparison.gate.gate_result import Gate
 from polars_rank.comparison.input.procedures import Columns
 from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
 from polars_rank.comparison.sums.definition import Definition
@@ -16,9 +17,6 @@ from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT, convention_of
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measures, parse_measures
-
-if TYPE_CHECKING:
-    from polars_rank.comparison.gate.gate import Gate
 
 
 def values_of_both(

@@ -16,7 +16,7 @@ from polars_rank.comparison.input.procedures import Correction
 from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.power_of_t import detectable_effect
-from polars_rank.core.registry import closest
+from polars_rank.core.metric.registry import closest
 from polars_rank.report.comparison import percent
 
 Rule: TypeAlias = Literal["significant", "non_inferior", "threshold"]

@@ -12,7 +12,7 @@ from polars_rank._engine.plan import plan_result
 from polars_rank._engine.request import Request, stat_name
 from polars_rank.comparison.input.procedures import Columns, Procedure
 from polars_rank.comparison.input.run_values import RunOptions
-from polars_rank.core.recommended_items import LEFT_OUT
+from polars_rank.core.words.recommended_items import LEFT_OUT
 from polars_rank.evaluation.deciding import FRAMES, OPTIONS
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.measures.measure import (

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from polars_rank._statistics.distributions import Alternative
 from polars_rank._statistics.intervals import require_level
-from polars_rank.core.registry import closest
+from polars_rank.core.metric.registry import closest
 from polars_rank.measures.text import split_measures
 
 TestName: TypeAlias = Literal[

@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame
 from polars_rank.comparison.input.procedures import Columns as Columns
-from polars_rank.core.registry import Metric
+from polars_rank.core.metric.registry import Metric
 from polars_rank.io import scan
 from polars_rank.io.frames import ArrowStream, as_polars
 from polars_rank.measures.measure import Measure

@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank._engine.request import AnyFrame
 from polars_rank.conventions.tools import CONVENTIONS, ConventionLike, convention_of
-from polars_rank.core.state import defined
+from polars_rank.core.exact.state import defined
 from polars_rank.evaluation.deciding import COLUMNS, DECIDING
 from polars_rank.io import write
 from polars_rank.measures.measure import Measure

@@ -13,8 +13,7 @@ from polars_rank.comparison.input.procedures import measures_of, require_names
 from polars_rank.comparison.input.values import Source, lazy
 from polars_rank.comparison.sums.definition import Definition, write_defined
 from polars_rank.comparison.sums.moments import KEYS, ORDER, WON, added
-from polars_rank.core.expr import ratio
-from polars_rank.core.state import (
+from polars_rank.core.exact.state import (
     DEFINITION,
     DIGESTS,
     PLACE,
@@ -25,6 +24,7 @@ from polars_rank.core.state import (
     chosen,
     damaged,
 )
+from polars_rank.core.expr import ratio
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import is_single
 from polars_rank.io.states import Opened, collected, open_states, read_states

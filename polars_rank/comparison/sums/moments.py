@@ -25,8 +25,8 @@ from polars_rank.comparison.input.values import (
 from polars_rank.comparison.sums.definition import Definition, definition_of
 from polars_rank.comparison.sums.row_sums import Array, Places, Rows, RowSums, row_sums
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
+from polars_rank.core.exact.state import DEFINITION, digest, hashed
 from polars_rank.core.expr import ratio
-from polars_rank.core.state import DEFINITION, digest, hashed
 
 KEYS = ["measure", "system", "other"]
 STATE = ["n", "x", "d", "ee", "ed", "dd"]

@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank._statistics.intervals import interval
 from polars_rank.comparison.tests.estimates import Study, t_tested
 from polars_rank.core.expr import ratio
-from polars_rank.core.recommended_items import LEFT_OUT, jackknife_error
+from polars_rank.core.words.recommended_items import LEFT_OUT, jackknife_error
 
 NOTE = "of all lists together: the error is that of leaving groups of users out"
 

@@ -12,7 +12,7 @@ from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
 from polars_rank.comparison.input.values import Columns, Values, metric_of
-from polars_rank.core.aggregate import ROUNDING
+from polars_rank.core.exact.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
 

@@ -8,7 +8,7 @@ from typing import overload
 
 import polars as pl
 
-from polars_rank.core.registry import closest
+from polars_rank.core.metric.registry import closest
 from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars

@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar, Unpack
 import polars as pl
 
 from polars_rank._engine.options import MeanOptions, QueryOptions
+from polars_rank.core.metric.registry import not_taken
 from polars_rank.core.parameters import is_whole, plain
-from polars_rank.core.registry import not_taken
 from polars_rank.evaluation.deciding import OPTIONS
 from polars_rank.evaluation.evaluate import per_query
 from polars_rank.measures.measure import Measures

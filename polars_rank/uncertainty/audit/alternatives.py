@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from polars_rank.conventions.choices import CHOICES
 from polars_rank.conventions.convention import SETTLED, Convention
 from polars_rank.conventions.explain import in_effect
+from polars_rank.core.metric.registry import METRICS, closest
 from polars_rank.core.parameters import Parameter, is_number
-from polars_rank.core.registry import METRICS, closest
 from polars_rank.measures.measure import Custom, Measure
 
 DUPLICATES = "on_duplicate"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank.conventions.convention import Convention
-from polars_rank.core.ranking import Ranking
+from polars_rank.core.words.ranking import Ranking
 from polars_rank.uncertainty.audit.alternatives import DEPTH, Alternative
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from polars_rank._engine.options import ChoiceOptions
 from polars_rank._engine.schema import negated, require_columns
 from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
-from polars_rank.core.aggregate import GeometricMean, Mean, Sum
+from polars_rank.core.exact.aggregate import GeometricMean, Mean, Sum
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.rules import DUPLICATE_RANK, INVALID_RANK
 from polars_rank.exceptions import DataError

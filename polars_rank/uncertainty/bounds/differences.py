@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from polars_rank.core.registry import closest
+from polars_rank.core.metric.registry import closest
 from polars_rank.uncertainty.bounds.gain_levels import parts_of
 from polars_rank.uncertainty.bounds.labelings import Documents, is_additive
 from polars_rank.uncertainty.bounds.limits import (

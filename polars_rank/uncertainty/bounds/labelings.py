@@ -16,8 +16,8 @@ import polars as pl
 
 from polars_rank.conventions.convention import Convention
 from polars_rank.core.parameters import is_whole
-from polars_rank.core.ranking import order_by
 from polars_rank.core.weights import custom_gain
+from polars_rank.core.words.ranking import order_by
 from polars_rank.measures.measure import Measure
 
 Scheme: TypeAlias = Literal["ends", "scan", "sorted", "every"]

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_rank import DataError, DataWarning, clicks
-from polars_rank.core.stable_hash import key_text, stable_hash
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
 
 LOG = (
     clicks.simulate(

@@ -36,13 +36,8 @@ from polars_rank._engine.stages.recommendation.rows_of_lists import (
 from polars_rank._engine.stages.sum import LISTS, Plan, summed, with_words
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.list_totals import ListTotals
-from polars_rank.core.recommended_items import (
-    GROUPS,
-    RecommendedItems,
-    needs_groups,
-)
-from polars_rank.core.registry import value
+from polars_rank.core.exact.stable_hash import key_text, stable_hash
+from polars_rank.core.metric.registry import value
 from polars_rank.core.rules import (
     DUPLICATE_ITEM,
     EMPTY_HISTORY,
@@ -56,7 +51,12 @@ from polars_rank.core.rules import (
     UNKNOWN_RELEVANT,
     Rule,
 )
-from polars_rank.core.stable_hash import key_text, stable_hash
+from polars_rank.core.words.list_totals import ListTotals
+from polars_rank.core.words.recommended_items import (
+    GROUPS,
+    RecommendedItems,
+    needs_groups,
+)
 from polars_rank.measures.measure import (
     Measure,
     depth_of,

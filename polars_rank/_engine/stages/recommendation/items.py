@@ -20,8 +20,8 @@ from polars_rank._engine.schema import (
 )
 from polars_rank._engine.stages.rank import LISTED
 from polars_rank.core.expr import divide, ratio
-from polars_rank.core.recommendations import parts_of
 from polars_rank.core.source import is_rereadable
+from polars_rank.core.words.recommendations import parts_of
 
 HISTORY, ITEMS = "history", "items"
 FEATURE = "feature "  # prefix of a column of items

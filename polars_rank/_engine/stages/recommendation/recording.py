@@ -8,7 +8,6 @@ from functools import partial
 import polars as pl
 from polars.datatypes import DataType
 
-from polars_rank._engine.recorder import ExprTable, Recorder, RecordingRanking
 from polars_rank._engine.request import Request
 from polars_rank._engine.schema import require_columns
 from polars_rank._engine.stages.recommendation.items import (
@@ -20,7 +19,8 @@ from polars_rank._engine.stages.recommendation.items import (
     PAST_DIRECTION,
     PAST_SHARE,
 )
-from polars_rank.core.recommendations import Recommendations
+from polars_rank._engine.tracing.recorder import ExprTable, Recorder, RecordingRanking
+from polars_rank.core.words.recommendations import Recommendations
 
 
 def recording_of(request: Request) -> RecordingRecommendations:

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
-from polars_rank.core import documentation
-from polars_rank.core.list_totals import Totals
+from polars_rank.core.metric import documentation
 from polars_rank.core.parameters import (
     OtherThan,
     Parameter,
@@ -19,12 +18,13 @@ from polars_rank.core.parameters import (
     read_parameters,
     refuse,
 )
-from polars_rank.core.ranking import NoRelevant, Ranking, Ties
-from polars_rank.core.recommendations import Recommendations
-from polars_rank.core.recommended_items import Catalog
 from polars_rank.core.rules import Violation, undefined
-from polars_rank.core.subtopics import Subtopics
 from polars_rank.core.weights import Gain
+from polars_rank.core.words.list_totals import Totals
+from polars_rank.core.words.ranking import NoRelevant, Ranking, Ties
+from polars_rank.core.words.recommendations import Recommendations
+from polars_rank.core.words.recommended_items import Catalog
+from polars_rank.core.words.subtopics import Subtopics
 
 Rows: TypeAlias = Literal["relevant", "judged", "all"]
 AggregateName: TypeAlias = Literal["mean", "sum", "geometric"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.core.aggregate import State
+from polars_rank.core.exact.aggregate import State
 
 ITEMS, ITEMS_BY_LENGTH = "items", "items_by_length"  # columns of a state
 LISTS = "lists"  # the same: how many lists each group of users has

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 from polars.datatypes import DataType
 
-from polars_rank.core.aggregate import ExactSums, State, exact_sum, exact_total
-from polars_rank.core.recommendations import Recommendations
+from polars_rank.core.exact.aggregate import ExactSums, State, exact_sum, exact_total
+from polars_rank.core.words.recommendations import Recommendations
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -10,22 +10,44 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from polars_rank.core.parameters import OtherThan
-
-if TYPE_CHECKING:
-    from polars_rank.core.registry import Metric
-
 
 TITLES = ("Undefined", "Errors", "Source", "Equal to", "Example")
 SECTION = re.compile(rf"^({'|'.join(TITLES)}): ", re.MULTILINE)
 NO_TIE_MEAN = 'no closed form for ``ties="expected"``'
 
 
-def text(metric: Metric, parameters: str = "") -> str:
+class Described(Protocol):
+    """What the documentation of a metric follows from."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The formula, whose docstring is read."""
+
+    @property
+    def vocabulary(self) -> str:
+        """The argument of the formula."""
+
+    @property
+    def needs_relevant(self) -> bool:
+        """Whether it is undefined for a query with nothing relevant."""
+
+    @property
+    def no_tie_mean_when(self) -> Mapping[str, Any]:
+        """Values of parameters for which there is no mean over tied orders."""
+
+    def named(self, meaning: str) -> str | None:
+        """Name of the parameter that has the meaning."""
+
+    def has_tie_mean(self, params: Mapping[str, Any]) -> bool:
+        """Return whether there is a mean over tied orders."""
+
+
+def text(metric: Described, parameters: str = "") -> str:
     """Join the definition, the block of parameters (if any) and the sections."""
     listed = "\n".join(f"{title}: {body}" for title, body in sections(metric).items())
     return "\n\n".join(filter(None, (definition(metric), parameters, listed)))
@@ -40,12 +62,12 @@ def block(descriptions: Iterable[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def definition(metric: Metric) -> str:
+def definition(metric: Described) -> str:
     """Return the docstring down to its sections."""
     return SECTION.split(_docstring(metric))[0].strip()
 
 
-def sections(metric: Metric) -> dict[str, str]:
+def sections(metric: Described) -> dict[str, str]:
     """Return all sections: first what the flags imply, then what the docstring adds."""
     _, *parts = SECTION.split(_docstring(metric))
     written = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
@@ -58,7 +80,7 @@ def sections(metric: Metric) -> dict[str, str]:
     return {title: written[title] for title in TITLES if title in written}
 
 
-def _undefined(metric: Metric) -> Iterator[str]:
+def _undefined(metric: Described) -> Iterator[str]:
     if not metric.needs_relevant:
         return
     if metric.vocabulary == "subtopics":
@@ -71,7 +93,7 @@ def _undefined(metric: Metric) -> Iterator[str]:
         yield "no document has a positive grade"
 
 
-def _errors(metric: Metric) -> Iterator[str]:
+def _errors(metric: Described) -> Iterator[str]:
     if gain := metric.named("gain"):
         yield f'a gain below 0; ``{gain}="exp2"`` and a grade above 1023'
     if max_grade := metric.named("max_grade"):
@@ -90,7 +112,7 @@ def argument(name: str, value: Any) -> str:
     return name if value.value is None else f"{name} != {value.value:g}"
 
 
-def _docstring(metric: Metric) -> str:
+def _docstring(metric: Described) -> str:
     return inspect.getdoc(metric.function) or ""
 
 

@@ -2,8 +2,8 @@
 
 A metric is a formula over a :class:`Ranking`. It never sorts, never windows and
 never names a column: it uses only the words below. The same formula is bound to raw
-columns (``polars_rank.core.binding``, works in any context) and to the shared columns
-of a frame (``polars_rank._engine``, one plan for many measures).
+columns (``polars_rank.core.words.binding``, works in any context) and to the shared
+columns of a frame (``polars_rank._engine``, one plan for many measures).
 """
 
 from __future__ import annotations

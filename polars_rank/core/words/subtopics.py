@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
 from polars_rank.core.rules import Violation
+from polars_rank.core.words.ranking import Ranking
 
 Empty: TypeAlias = Literal["skip", "zero"]
 

@@ -15,17 +15,17 @@ import polars as pl
 from polars_rank._engine.checks.broken_rules import qrels_checks, run_checks
 from polars_rank._engine.checks.enforce import Check
 from polars_rank._engine.inputs import Inputs
-from polars_rank._engine.recorder import Recorder
 from polars_rank._engine.request import Grouping, Request
 from polars_rank._engine.schema import BoundSchema
-from polars_rank._engine.shares import Shares, Sharing, shares_of
 from polars_rank._engine.stages.rank import DocTies, OrderedBy
+from polars_rank._engine.tracing.recorder import Recorder
+from polars_rank._engine.tracing.shares import Shares, Sharing, shares_of
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.ranking import Ranking, Ties
-from polars_rank.core.registry import Rows, check_policy, value
+from polars_rank.core.metric.registry import Rows, check_policy, value
 from polars_rank.core.rules import NEGATIVE_GRADE, Violation
-from polars_rank.core.subtopics import Subtopics
+from polars_rank.core.words.ranking import Ranking, Ties
+from polars_rank.core.words.subtopics import Subtopics
 from polars_rank.measures.measure import (
     Custom,
     Measure,

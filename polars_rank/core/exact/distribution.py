@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from polars_rank.core.aggregate import Aggregate, State, UndefinedIsOne
+from polars_rank.core.exact.aggregate import Aggregate, State, UndefinedIsOne
 
 KEPT = 2**16  # distinct values that are kept as they are
 BITS = 16  # of a rounded value: 2^15 values between 0.5 and 1

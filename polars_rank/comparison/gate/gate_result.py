@@ -1,18 +1,28 @@
-"""Write the verdict of a gate, for a terminal and for a pull request."""
+"""The verdict of a gate, and how it is written: in a terminal, in a pull request."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank.comparison.gate.left_documents import Counts
+from polars_rank.comparison.sums.definition import Definition
 from polars_rank.report.comparison import CORRECTIONS, parts_tables, percent
-from polars_rank.report.table import Cell, Table, as_markdown, as_text, escaped, number
+from polars_rank.report.table import (
+    Cell,
+    Table,
+    as_markdown,
+    as_text,
+    escaped,
+    number,
+    plain,
+)
 
-if TYPE_CHECKING:
-    from polars_rank.comparison.gate.gate import Gate
-
+Verdict: TypeAlias = Literal["pass", "warn", "fail", "invalid"]
+EXIT = {"pass": 0, "warn": 0, "fail": 3, "invalid": 1}
 WORDS = {
     "pass": "passed",
     "warn": "passed, with warnings",
@@ -33,6 +43,80 @@ POWER = {
 }
 MOST = 60_000  # characters; a comment on GitHub may have 65,536
 ROWS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """The verdict, and the checks that it rests on.
+
+    Attributes
+    ----------
+    verdict
+        ``"pass"``; ``"warn"``: a drop that is significant, but within the margin or at
+        ``level`` only; ``"fail"``; ``"invalid"``: the inputs do not fit, see
+        ``reason``.
+    checks
+        Per measure and segment: ``queries``, and in how many of them the new ranking
+        ``wins``, ``ties`` and ``losses``; ``baseline_mean`` and ``mean``, their
+        ``difference`` with the standard error ``se`` and the two-sided interval
+        ``lower``, ``upper``; ``margin``; one-sided ``p_value`` and ``p_adjusted``;
+        ``detectable``, the drop that fails with 80 % power, corrected as by Bonferroni
+        (of ``"non_inferior"``: the margin that no change passes with); ``floor``;
+        ``verdict`` (``"untested"``: too few queries) and ``note``.
+    worst
+        Per measure, the ten queries that lost the most: ``baseline_value``, ``value``
+        and ``difference``; with ``documents=``,
+        ``left``: the first document that is no longer in the list.
+    documents
+        With ``documents=``: the ``count`` of documents in the lists of the baseline,
+        and how many of them are ``gone``, in no list now.
+    notes
+        What a reader has to know beside the checks, such as queries that the run lacks.
+    parts
+        Of runs, if a check fails: the largest parts of the first failed ``measure``
+        that is a sum over documents: ``item`` in words, the number of ``queries`` that
+        have it, the ``difference`` that it adds and its ``share`` in the whole.
+    """
+
+    verdict: Verdict
+    checks: pl.DataFrame
+    worst: pl.DataFrame
+    settings: dict[str, Any]
+    reason: str | None = None
+    definition: Definition | None = field(default=None, repr=False)
+    documents: Counts | None = None
+    notes: tuple[str, ...] = ()
+    parts: pl.DataFrame | None = None
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """Return 0 for pass or warn, 3 for fail (or warn, if strict), 1 for invalid."""
+        return 3 if strict and self.verdict == "warn" else EXIT[self.verdict]
+
+    def to_markdown(self) -> str:
+        """Return a comment for a pull request: the table, details folded."""
+        return gate_markdown(self)
+
+    def __str__(self) -> str:
+        """Return the verdict and the checks as aligned text."""
+        return gate_text(self)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists and numbers, for a machine."""
+        return plain(
+            {
+                "verdict": self.verdict,
+                "reason": self.reason,
+                "settings": self.settings,
+                "definition": self.definition and asdict(self.definition),
+                "checks": self.checks,
+                "worst": self.worst,
+                "documents": self.documents,
+                "notes": self.notes,
+                **({} if self.parts is None else {"parts": self.parts}),
+            }
+        )
 
 
 def _headline(verdict: str, checks: pl.DataFrame) -> str:

@@ -10,9 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.cutoffs import Cutoffs
 from polars_rank.core.expr import as_expr, is_scalar, let
-from polars_rank.core.ranking import Depth, Ranking, Ties, order_by
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
     INFINITE_GRADE,
@@ -21,6 +19,8 @@ from polars_rank.core.rules import (
     NULL_SCORE,
     Violation,
 )
+from polars_rank.core.words.cutoffs import Cutoffs
+from polars_rank.core.words.ranking import Depth, Ranking, Ties, order_by
 from polars_rank.exceptions import DataError
 
 

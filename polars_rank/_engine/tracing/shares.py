@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.recorder import ExprTable, Recorder, RecordingRanking
-from polars_rank.core.ranking import Ranking
+from polars_rank._engine.tracing.recorder import ExprTable, Recorder, RecordingRanking
+from polars_rank.core.words.ranking import Ranking
 
 DOCUMENTS, FACTORS = "documents of the query", "factors of the query"
 OTHERS = "documents that change no value"

@@ -16,9 +16,9 @@ from math import inf
 
 import polars as pl
 
-from polars_rank.core.cutoffs import Cutoffs
-from polars_rank.core.ranking import Depth, Ranking
-from polars_rank.core.registry import Rows
+from polars_rank.core.metric.registry import Rows
+from polars_rank.core.words.cutoffs import Cutoffs
+from polars_rank.core.words.ranking import Depth, Ranking
 
 WORDS = ("label", "rank", "score", "tie_first", "tie_last")
 

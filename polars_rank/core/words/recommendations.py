@@ -15,7 +15,7 @@ import polars as pl
 from polars.datatypes import DataType
 
 from polars_rank.core.expr import ratio
-from polars_rank.core.ranking import Ranking
+from polars_rank.core.words.ranking import Ranking
 
 
 def is_category(dtype: DataType) -> bool:
