@@ -19,9 +19,10 @@ TOOLS = (
         | {"recall": "recall_at_k"},
         "Lists must have nothing that their users had before. novelty leaves out items "
         "without interactions, and is the mean of all rows, not of users; coverage "
-        "divides by the items of the history. serendipity is the distance from the "
-        "user's past, which is no measure here.",
+        "divides by the items of the history. Items are alike by vectors, as here, or "
+        "by users in common, as in a recipe of the guide.",
         {"novelty": "novelty", "ild": "diversity (of vectors)"}
+        | {"content_serendipity": "serendipity (of vectors)"}
         | {"coverage": "catalog_coverage", "entropy": "distributional_coverage"},
     ),
     Tool(
