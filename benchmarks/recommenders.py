@@ -1,11 +1,13 @@
-"""How long measures of recommenders take beside accuracy alone, and beside RecTools.
+"""How long measures of recommenders take beside accuracy alone, RecTools and RePlay.
 
 ``python benchmarks/recommenders.py --users 100000 --rounds 3``: lists of 100 of 50,000
 items for each user, 100 interactions of a user on average in the history and ten in the
 test, by a popularity that falls with the rank. Six measures of accuracy, the same with
 six beyond it, and all of these that RecTools has are computed in processes of their
 own, in turn; what is printed are medians of the wall time, reading and imports left
-out, CPU time and peak memory. RecTools takes part where it is installed.
+out, CPU time and peak memory. RecTools takes part where it is installed; RePlay, whose
+Polars is an older one, where ``--replay`` names a Python that has it, with eight
+measures (``as replay`` are the same of ours).
 """
 
 from __future__ import annotations
@@ -33,7 +35,24 @@ BEYOND = [
     "coverage@10",
     "gini@10",
 ]
-WAYS = ("accuracy", "both", "rectools")
+OF_REPLAY = {
+    "ndcg@10": "NDCG",
+    "precision@10": "Precision",
+    "recall@10": "Recall",
+    "ap@10": "MAP",
+    "rr@10": "MRR",
+    "surprisal@10": "Surprisal",
+    "unseen@10": "Novelty",
+    "category_diversity(category)@10": "CategoricalDiversity",
+}
+WAYS = {  # of ours, the measures and the convention
+    "accuracy": (ACCURACY, "rectools"),
+    "both": (ACCURACY + BEYOND, "rectools"),
+    "rectools": None,
+    "as replay": ([*OF_REPLAY], "replay"),
+    "replay": None,
+}
+BESIDE = {"rectools": "both", "replay": "as replay"}
 
 
 def write_data(folder: Path, users: int, seed: int) -> None:
@@ -61,15 +80,16 @@ def write_data(folder: Path, users: int, seed: int) -> None:
     items.with_columns(category=category).write_parquet(folder / "items.parquet")
 
 
-def ours(folder: Path, *, beyond: bool) -> dict[str, float]:
+def ours(folder: Path, measures: list[str], convention: str) -> dict[str, float]:
     """Evaluate files: reading counts."""
     import polars_rank as pr
 
     frames = {n: pl.scan_parquet(folder / f"{n}.parquet") for n in FILES}
-    about = {"history": frames["train"], "items": frames["items"]} if beyond else {}
+    about = {"history": frames["train"], "items": frames["items"]}
     found = pr.evaluate(
-        frames["reco"], ACCURACY + (BEYOND if beyond else []), qrels=frames["test"],
-        query="user_id", doc="item_id", rank="rank", convention="rectools", **about,
+        frames["reco"], measures, qrels=frames["test"], convention=convention,
+        query="user_id", doc="item_id", rank="rank",
+        **({} if measures == ACCURACY else about),
     ).collect(engine="streaming")  # fmt: skip
     return {name: found[name].item() for name in found.columns[1:]}
 
@@ -111,21 +131,39 @@ def rectools(folder: Path) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began, **found}
 
 
+def replay(folder: Path) -> dict[str, float]:
+    """Evaluate the measures of RePlay, of frames in memory: reading is left out."""
+    from replay import metrics
+
+    reco, test, train, items = (pl.read_parquet(folder / f"{n}.parquet") for n in FILES)
+    reco = reco.select("user_id", "item_id", score=-pl.col("rank").cast(pl.Float64))
+    asked = [getattr(metrics, name)(10) for name in OF_REPLAY.values()]
+    columns = ["user_id", "item_id", "score", "category"]
+    evaluate = metrics.OfflineMetrics(asked, *columns)
+    reco = reco.join(items, on="item_id", maintain_order="left")
+    began = time.perf_counter()
+    found = evaluate(reco, test, train)
+    seconds = time.perf_counter() - began
+    values = {name: found[f"{theirs}@10"] for name, theirs in OF_REPLAY.items()}
+    return {"seconds": seconds, **values}
+
+
 def measure(way: str, folder: Path) -> None:
     """Print the time and the values of one way, as JSON."""
     began, cpu = time.perf_counter(), time.process_time()
-    found = (
-        rectools(folder) if way == "rectools" else ours(folder, beyond=way != WAYS[0])
-    )
+    if (asked := WAYS[way]) is not None:
+        found = ours(folder, *asked)
+    else:
+        found = rectools(folder) if way == "rectools" else replay(folder)
     wall = found.pop("seconds", time.perf_counter() - began)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     told = {"wall": wall, "cpu": time.process_time() - cpu, "peak": peak}
     print(json.dumps(told | {"values": found}))
 
 
-def command(way: str, folder: str) -> list[str]:
+def command(way: str, folder: str, python: str = sys.executable) -> list[str]:
     """Call this program in a process of its own."""
-    return [sys.executable, __file__, "--way", way, "--folder", folder]
+    return [python, __file__, "--way", way, "--folder", folder]
 
 
 def main() -> None:
@@ -134,6 +172,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--replay", metavar="PYTHON", default=sys.executable)
     parser.add_argument("--way", choices=("data", *WAYS), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -152,7 +191,8 @@ def main() -> None:
         values: dict[str, dict[str, float]] = {}
         for _ in range(asked.rounds):
             for way in WAYS:
-                run = command(way, place)
+                python = asked.replay if way == "replay" else sys.executable
+                run = command(way, place, python)
                 done = subprocess.run(run, capture_output=True, text=True)
                 if done.returncode:
                     print(f"{way}: {done.stderr.strip().splitlines()[-1]}")
@@ -167,9 +207,10 @@ def main() -> None:
                 f"{way:9} {len(values[way]):2} measures {middle['wall']:7.2f} s, "
                 f"CPU {middle['cpu']:7.2f} s, peak {middle['peak']:6.0f} MB"
             )
-    for name, value in values.get("rectools", {}).items():
-        gap = abs(values["both"][name] - value)
-        assert gap <= 1e-9 * max(1.0, abs(value)), (name, values["both"][name], value)
+    for tool, way in BESIDE.items():
+        for name, value in values.get(tool, {}).items():
+            own = values[way][name]
+            assert abs(own - value) <= 1e-9 * max(1.0, abs(value)), (name, own, value)
 
 
 if __name__ == "__main__":

@@ -256,16 +256,32 @@ def check_recommenders(engine: Started, folder: Path) -> None:
     log, run, qrels = scattered()
     items = log.select("doc_id").unique()
     about = {
-        "history": log.filter(pl.col("query_id") > 3).select("query_id", "doc_id"),
-        "items": items.with_columns(category=pl.col("doc_id").str.slice(1, 1)),
+        "history": log.filter(pl.col("query_id") > 3, pl.col("label") > 0).select(
+            "query_id", "doc_id"
+        ),
+        "items": items.with_columns(
+            category=pl.col("doc_id").str.slice(1, 1),
+            protected=pl.col("doc_id").str.slice(1, 1).is_in(["1", "3", "5"]),
+            tags=pl.col("doc_id").str.extract_all(r"\d").list.unique(),
+        ),
     }
-    measures = ["ndcg@3", "novelty@3", "ild", "coverage@3", "personalization"]
+    of_queries = [
+        *("ndcg@3", "novelty@3", "ild", "unseen@3", "serendipity@3", "rnd(step=2)"),
+        *("miscalibration(tags)", "awrf(tags)@3", "content_serendipity@3"),
+        *("exposure_loss", "exposure_disparity@3", "exposure_relevance"),
+    ]
+    measures = [
+        *of_queries,
+        *("coverage@3", "personalization", "gini@3", "effective_items"),
+        *("pop_rsp@3", "pop_reo@3", "treatment_ratio@3", "impact_ratio"),
+    ]
     options = {"missing": "zero", **about}
-    single = pr.evaluate(run, measures, qrels=qrels, **options)
     frames = {"qrels": engine.up(qrels), "partitions": 2}
-    found = engine.adapter.evaluate(engine.up(run), measures, **frames, **options)
+    more = {**options, "stats": ["mean", "se"]}
+    single = pr.evaluate(run, measures, qrels=qrels, **more)
+    assert single.select(pl.all().is_not_null().sum()).row(0).count(0) < 8, single
+    found = engine.adapter.evaluate(engine.up(run), measures, **frames, **more)
     assert bits(found) == bits(single)
-    of_queries = measures[:3]
     values = engine.adapter.per_query(engine.up(run), of_queries, **frames, **options)
     alone = pr.per_query(run, of_queries, qrels=qrels, **options)
     assert engine.down(values).sort("query_id").equals(alone.sort("query_id"))

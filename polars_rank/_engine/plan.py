@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_rank._engine.checks.enforce import Frame, enforce
+from polars_rank._engine.checks.history import check_history
 from polars_rank._engine.checks.rows import with_row
 from polars_rank._engine.checks.totals import check_labels, check_sums, label_facts
 from polars_rank._engine.finish import (
@@ -358,7 +359,11 @@ def plan_per_query(request: Request, inputs: Inputs) -> Plan:
     else:
         plan = plan_parts(frames)
     plan = plan._replace(frame=unpack(plan.frame, inputs.run.keys))
-    return evaluate_lists(request, inputs, select_queries(request, inputs, plan))
+    plan = select_queries(request, inputs, plan)
+    if request.list_depth:
+        frame = check_history(request, inputs, plan.frame)
+        plan = evaluate_lists(request, inputs, plan._replace(frame=frame))
+    return plan
 
 
 def plan_values(

@@ -30,7 +30,11 @@ from polars_rank.comparison.input.procedures import (
     require_together,
 )
 from polars_rank.comparison.input.reading import read, read_parts
-from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
+from polars_rank.comparison.input.run_values import (
+    OF_DOCUMENTS,
+    RunOptions,
+    values_of_runs,
+)
 from polars_rank.comparison.input.values import Columns, Source, Values, lazy, read_once
 from polars_rank.comparison.notes import noted, remarks
 from polars_rank.comparison.result import Comparison
@@ -103,9 +107,10 @@ def compare(
         frames and files that are large, only sums are kept, if the test needs no more:
         one pass, with temporary files and a bounded part of the rows in memory. Or
         moments (:func:`moments`), for tests that need no rows; those of several parts
-        are added up, as :func:`merge` does. Or, with ``qrels``, runs: one frame with a
-        column ``system``, or a mapping of names to runs (frames, files,
-        dictionaries).
+        are added up, as :func:`merge` does. Or runs: a mapping of names to runs
+        (frames, files, dictionaries), or one frame with a column ``system``, if
+        ``qrels``, ``history``, ``items`` or a column of documents (``doc``, ``score``,
+        ``rank``, ``label``) is given.
     measures
         Columns to compare; default: all Float columns. Of runs, the measures to
         compute. Those of the catalog, such as ``coverage@10``, have no values of
@@ -268,7 +273,8 @@ def compare(
     if parts:
         values, qrels = runs_to_explain(values, qrels, columns)
     runs: Any = values
-    if isinstance(values, Mapping) or qrels is not None:
+    of_documents = qrels is not None or not OF_DOCUMENTS.isdisjoint(options)
+    if isinstance(values, Mapping) or of_documents:
         asked = Asked.of(measures)
         if asked.of_catalog:
             require_jackknife(asked, how, columns)
@@ -278,7 +284,7 @@ def compare(
     elif options:
         msg = (
             f"{next(iter(options))}= is for runs, which are evaluated: a mapping of "
-            "names to runs, or a frame with qrels="
+            "names to runs, or a frame whose documents qrels=, doc= or label= tell of"
         )
         raise TypeError(msg)
     sums, segments, held = _summed(read_once(values), columns, how, baseline)

@@ -19,9 +19,10 @@ TOOLS = (
         | {"recall": "recall_at_k"},
         "Lists must have nothing that their users had before. novelty leaves out items "
         "without interactions, and is the mean of all rows, not of users; coverage "
-        "divides by the items of the history. serendipity is the distance from the "
-        "user's past, which is no measure here.",
+        "divides by the items of the history. Items are alike by vectors, as here, or "
+        "by users in common, as in a recipe of the guide.",
         {"novelty": "novelty", "ild": "diversity (of vectors)"}
+        | {"content_serendipity": "serendipity (of vectors)"}
         | {"coverage": "catalog_coverage", "entropy": "distributional_coverage"},
     ),
     Tool(
@@ -67,6 +68,30 @@ TOOLS = (
         "items by rank, and MeanPopRank is a mean quantile of popularity: neither is a "
         "measure here. Seen in version 2025.8.1.",
         {"gini": "ListGini"},
+    ),
+    Tool(
+        "Elliot",
+        ITEMS.replace(
+            name="elliot",
+            missing="skip",
+            gain="exp2",
+            exceptions={"ndcg": {"rel": 1}},
+        ),
+        "gain 2^grade - 1, users without recommendations are left out",
+        {"ndcg": "nDCG", "rr": "MRR", "accuracy": "HR"}
+        | {"precision": "Precision", "recall": "Recall", "f1": "F1"},
+        "This is relevance_threshold=1; it is 0 unless set. With another one, subtract "
+        "it from the labels and add 1, since a grade gains 2^(grade - threshold + 1) - "
+        "1. nDCGRendle2020 is ndcg with gain=binary. MAP@k is the mean of precision@1 "
+        "to precision@k, and MAR@k that of recall. Gini is 1 less gini, and "
+        "ItemCoverage a number of items. ShannonEntropy gives every list the same "
+        "weight, whatever its length. The head of APLT, ACLT, PopRSP and PopREO ends "
+        "at one item among equally popular ones, and cold items are in no tail; in EFD "
+        "they are as rare as the rarest. AUC, GAUC and LAUC count items that no list "
+        "has: they are no measures here. Run at fc27efe.",
+        {"epc": "EPC", "efd": "EFD", "mean_popularity": "ARP"}
+        | {"tail_share": "APLT", "tail_items": "ACLT"}
+        | {"pop_rsp": "PopRSP", "pop_reo": "PopREO"},
     ),
     Tool(
         "Spark MLlib",

@@ -180,6 +180,12 @@ EMPTY_HISTORY = Rule(
     "that the recommender learned from",
     of_query=False,
 )
+NO_COMMON_ITEM = Rule(
+    "no_common_item",
+    "{measures}: no item of {where} is in history=: ids there are like {listed}, those "
+    "of history= like {known}; check doc= and the spelling of the ids (prefixes, "
+    "blanks, leading zeros)",
+)
 NULL_ITEM = Rule("null_item", "items= has null ids; drop these rows", of_query=False)
 DUPLICATE_ITEM = Rule(
     "duplicate_item",

@@ -255,6 +255,7 @@ def content_serendipity(
     Errors: several categories per item.
     Source: Zhang, Seaghdha, Quercia and Jambor, WSDM 2012 (similarity to the history),
     times relevance, as the package recommenders has it.
+    Equal to: recommenders ``user_serendipity``, of vectors.
     Example: a past of the categories x and y, a relevant item x: content_serendipity@1
     = 1 - 1/2.
     """

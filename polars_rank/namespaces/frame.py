@@ -104,10 +104,16 @@ class _Shared(Generic[Frame]):
         3
         """
         from polars_rank.comparison.compare import compare
-        from polars_rank.comparison.input.run_values import RunOptions, values_of_runs
+        from polars_rank.comparison.input.run_values import (
+            OF_DOCUMENTS,
+            RunOptions,
+            values_of_runs,
+        )
         from polars_rank.comparison.input.values import Columns
 
         rest: dict[str, Any] = {**options}
+        if not OF_DOCUMENTS.isdisjoint(options):
+            return compare(self._frame, **rest | {"measures": measures})
         of_runs = {n: rest.pop(n) for n in options if n in RunOptions.__annotations__}
         roles = ("system", "query", "by", "weight", "cluster", "repeat")
         columns = Columns(**{name: rest[name] for name in roles if name in rest})

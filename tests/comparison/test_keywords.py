@@ -76,3 +76,27 @@ def test_measures_of_recommenders_are_compared():
     options = {"qrels": QRELS, "ties": "doc_asc", "history": history}
     found = pr.compare(runs, "novelty@1", **options)
     assert found.means["mean"].to_list() == [0.0, 0.5]
+
+
+def test_a_frame_that_tells_of_documents_is_a_run():
+    """As are frames by name: whether labels are in it, or nobody needs any."""
+    judged = RUN.join(QRELS, on=["query_id", "doc_id"], how="left")
+    items = RUN.select("doc_id").unique()
+    for given, measures in (
+        ({"label": "label"}, ["rr"]),
+        ({"doc": "doc_id"}, ["rr"]),
+        ({"items": items}, ["coverage@1", "rr"]),
+        ({"items": items}, ["coverage@1"]),
+    ):
+        runs = {n: judged.filter(system=n).drop("system") for n in ("x", "y")}
+        named = pr.compare(runs, measures, **given)
+        for found in (
+            pr.compare(judged, measures, **given),
+            judged.rank_eval.compare(measures, **given),
+        ):
+            assert found.pairs.equals(named.pairs)
+            assert found.means.equals(named.means)
+    with pytest.raises(ValueError, match="'doc_id' and 'score' tell of documents"):
+        pr.compare(judged, ["rr"])
+    values = judged.group_by("system", "query_id").agg(score=pl.col("score").mean())
+    assert pr.compare(values, ["score"]).pairs.height == 1

@@ -389,7 +389,8 @@ def test_relevant_items_that_the_history_lacks():
         pr.evaluate(run, "exposure_loss", **given)
     items = pl.DataFrame({"item": ["a", "b", "c", "z"]})
     pr.evaluate(run, "exposure_loss", **given, items=items)
-    pr.evaluate(run, "pop_reo", **given)  # has no number of items
+    with pytest.warns(pr.DataWarning, match="no user of the lists is in history="):
+        pr.evaluate(run, "pop_reo", **given)  # has no number of items
 
 
 def test_totals_are_weighted():

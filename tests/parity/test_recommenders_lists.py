@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from parity.compare import need
 from parity.shops import ITEMS, agree, agree_on_all, shops
+from test_recipes import recipe
 
 np = need("numpy")
 pd = need("pandas")
 evaluation = need("recommenders.evaluation.python_evaluation")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
-IDS = ["userID", "itemID"]
+IDS, SHOP = ["userID", "itemID"], ["user_id", "item_id"]
 
 
 def frames(shop):
@@ -53,6 +55,44 @@ def test_diversity():
         theirs.append(dict(found.itertuples(index=False)))
         mine.append(shop.values("ild(vector)", convention="recommenders"))
     agree("recommenders", "user_diversity", mine, theirs, "item_feature_vector")
+
+
+def test_items_that_go_together():
+    """Its default similarity is that of a recipe of the guide."""
+    mine, theirs = [], []
+    for shop in map(distinct, shops(fresh=True, warm=True)):
+        train, listed = frames(shop)
+        found = evaluation.user_diversity(train, listed)
+        theirs.append(dict(found.itertuples(index=False)))
+        history, top = (
+            pl.DataFrame([*rows.itertuples(index=False)], SHOP, orient="row")
+            for rows in (train, listed)
+        )
+        own = recipe("def alike", "had =", history=history, top=top)["ild"]
+        mine.append(dict(own.iter_rows()))
+    agree("recommenders", "user_diversity", mine, theirs, "or of the guide's recipe")
+
+
+def test_serendipity():
+    """Of lists with something new, of users with a history."""
+    mine, theirs = [], []
+    for shop in map(distinct, shops(fresh=True)):
+        train, listed = frames(shop)
+        wanted = [pair in shop.test for pair in listed.itertuples(index=False)]
+        vectors = [np.array(vector) for vector in shop.vectors]
+        found = evaluation.user_serendipity(
+            train,
+            listed.assign(relevance=np.array(wanted, float)),
+            pd.DataFrame({"itemID": range(ITEMS), "features": vectors}),
+            item_sim_measure="item_feature_vector",
+            col_relevance="relevance",
+        )
+        theirs.append(dict(found.itertuples(index=False)))
+        more = {"qrels": shop.qrels, "convention": "recommenders"}
+        own = shop.values("content_serendipity(vector)", **more)
+        # Users without judgments have no row, and nothing that they like.
+        mine.append(dict.fromkeys(theirs[-1], 0.0) | own)
+    agree("recommenders", "user_serendipity", mine, theirs, "item_feature_vector")
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def _check_total(request: Request, inputs: Inputs, sums: Frame) -> Frame:
     qrels = inputs.qrels.frame
 
     def assess(found: Found) -> None:
-        if not found["queries"] and is_rereadable(qrels) and _is_empty(qrels):
+        if not found["queries"] and is_rereadable(qrels) and is_empty(qrels):
             warn(NO_JUDGMENTS)
 
     return _assessed(sums, {"queries": queries}, assess, bounded=False)
@@ -229,7 +229,7 @@ def _has_no_label(inputs: Inputs) -> bool:
     frame = inputs.run.frame
     if not is_rereadable(frame):
         return False
-    return _is_empty(frame.filter(pl.col("label").is_not_null()))
+    return is_empty(frame.filter(pl.col("label").is_not_null()))
 
 
 def _no_document_in_common(inputs: Inputs) -> bool:
@@ -239,7 +239,7 @@ def _no_document_in_common(inputs: Inputs) -> bool:
         return False
     judged = inputs.qrels.frame.filter(pl.col("label").is_not_null()).select("doc")
     common = inputs.run.frame.select("doc").join(judged.unique(), on="doc", how="semi")
-    return _is_empty(common)
+    return is_empty(common)
 
 
 def _unmatched_queries(inputs: Inputs) -> int:
@@ -273,12 +273,13 @@ def plausible(request: Request, sums: pl.DataFrame) -> bool | None:
     qrels = inputs.qrels.frame
     if not is_rereadable(qrels):
         return True
-    if _is_empty(qrels):
+    if is_empty(qrels):
         return None
-    return not _is_empty(qrels.filter(pl.col("label").is_not_null()))
+    return not is_empty(qrels.filter(pl.col("label").is_not_null()))
 
 
-def _is_empty(frame: pl.LazyFrame) -> bool:
+def is_empty(frame: pl.LazyFrame) -> bool:
+    """Tell whether there are no rows; only the first is read."""
     return frame.head(1).collect(engine="streaming").is_empty()
 
 
@@ -294,9 +295,7 @@ def _refuse(
     request: Request, inputs: Inputs, rule: Rule, columns: Sequence[str], kind: str
 ) -> None:
     assert inputs.qrels is not None
-    run, qrels = (
-        _first_ids(part.frame, columns) for part in (inputs.run, inputs.qrels)
-    )
+    run, qrels = (first_ids(part.frame, columns) for part in (inputs.run, inputs.qrels))
     if "None" in (run, qrels):
         return  # the rule of null ids says so
     message = rule.message.format(run=_holds(run, kind), qrels=qrels)
@@ -313,15 +312,15 @@ def _refuse_unknown(
     keys, evaluated = inputs.run.keys, inputs.qrels or inputs.run
     message = rule.message.format(
         where=where,
-        known=_first_ids(frame, keys),
+        known=first_ids(frame, keys),
         side="the frame" if inputs.qrels is None else "the judgments",
-        found=_first_ids(evaluated.frame, keys),
+        found=first_ids(evaluated.frame, keys),
     )
     error = DataError(message, rule=rule.name)
     raise_or_warn(error, warns=request.check == "warn")
 
 
-def _first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
+def first_ids(frame: pl.LazyFrame, columns: Sequence[str]) -> str:
     """Read some ids for a message, which is made only if it is needed."""
     if not is_rereadable(frame):
         return "(it is read only once)"

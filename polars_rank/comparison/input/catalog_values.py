@@ -23,7 +23,7 @@ from polars_rank.measures.measure import (
     parse_measures,
 )
 
-BESIDE = "user_coverage"  # of each user, where only the catalog is compared
+BESIDE = "user_coverage@1"  # of each user, where only the catalog is compared
 
 
 class Asked(NamedTuple):

@@ -192,6 +192,8 @@ def _measures(columns: Columns, schema: pl.Schema, taken: set[str]) -> list[str]
         if not names:
             msg = "no measure to compare: name at least one with measures="
             raise ValueError(msg)
+        if not {*names} <= {*schema}:
+            require_values(schema, "values")
         require_columns(names, schema, where="the values", argument="measures")
     for name in names:
         if not (schema[name].is_numeric() or schema[name] == pl.Boolean):

@@ -20,6 +20,9 @@ from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.same_columns import concatenated
 from polars_rank.measures.measure import Measures
 
+# Arguments that only rows of documents have: a frame with one of them is a run.
+OF_DOCUMENTS = {"doc", "score", "rank", "label", "history", "items"}
+
 
 class RunOptions(EvaluationOptions, total=False):
     """How runs are evaluated: arguments of ``per_query`` apart from the judgments."""
