@@ -89,7 +89,7 @@ TOOLS = (
         "at one item among equally popular ones, and cold items are in no tail; in EFD "
         "they are as rare as the rarest. AUC, GAUC and LAUC count items that no list "
         "has: they are no measures here. Run at fc27efe.",
-        {"epc": "EPC", "efd": "EFD", "mean_popularity": "ARP"}
+        {"epc": "EPC", "efd": "EFD", "mean_popularity": "ARP of items"}
         | {"tail_share": "APLT", "tail_items": "ACLT"}
         | {"pop_rsp": "PopRSP", "pop_reo": "PopREO"},
     ),
