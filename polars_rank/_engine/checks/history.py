@@ -17,21 +17,11 @@ from polars_rank._engine.checks.totals import first_ids, is_empty
 from polars_rank._engine.inputs import Inputs
 from polars_rank._engine.request import Request
 from polars_rank._engine.stages.rank import LISTED
-from polars_rank._engine.stages.recommendation.evaluate_lists import list_totals
+from polars_rank._engine.stages.recommendation.evaluate_lists import words_of
 from polars_rank._engine.stages.recommendation.items import WORDS, bind_items
-from polars_rank._engine.stages.recommendation.recording import recording_of
-from polars_rank.conventions.tools import complete_arguments
-from polars_rank.core.metric.registry import value
 from polars_rank.core.rules import NO_COMMON_ITEM
 from polars_rank.core.source import is_rereadable
 from polars_rank.exceptions import DataError
-from polars_rank.measures.measure import (
-    Custom,
-    Measure,
-    is_of_catalog,
-    is_of_lists,
-    is_of_totals,
-)
 
 OF_ITEMS, OF_USERS = {*WORDS, "seen"}, {"seen", "past"}
 OF_HISTORY = OF_ITEMS | OF_USERS
@@ -65,16 +55,14 @@ def check_history(
     """
     if request.history is None or request.check == "off" or request.part:
         return lists
-    reads = {m.name: _words(request, m) for m in request.measures}
+    reads = {m.name: words_of(request, m) for m in request.measures}
     run, frames = inputs.run.frame, (request.history, request.items)
     read = [run, *(frame for frame in frames if frame is not None)]
     if not any(words & OF_HISTORY for words in reads.values()):
         return lists
     if not all(map(is_rereadable, read)):
         return lists
-    schema = lists.collect_schema()
-    item = pl.Series(dtype=schema[LISTED]).explode().struct.field("doc").dtype
-    known = bind_items(request, inputs, pl.Schema({**schema, "doc": item}), ())
+    known = bind_items(request, inputs, lists.collect_schema(), ())
     assert known.history is not None
 
     def measures(words: set[str]) -> str:
@@ -135,18 +123,3 @@ def _checked(lists: pl.LazyFrame, ids: _Ids, history: pl.LazyFrame) -> pl.LazyFr
 def _apart(left: pl.LazyFrame, history: pl.LazyFrame, columns: list[str]) -> bool:
     """Tell whether the history has none of the ids."""
     return is_empty(history.select(columns).join(left, on=columns, how="semi"))
-
-
-def _words(request: Request, measure: Measure | Custom) -> set[str]:
-    """Return the words that a measure reads of the history and the items."""
-    if not is_of_lists(measure) or is_of_catalog(measure):
-        return set()
-    ranking = recording_of(request)
-    if is_of_totals(measure):
-        list_totals(measure, request.convention).value(ranking)
-    else:
-        given = complete_arguments(
-            measure.definition, measure.arguments, convention=request.convention
-        )
-        value(measure.definition, ranking, given, "null")
-    return ranking.words

@@ -58,6 +58,7 @@ from polars_rank.core.words.recommended_items import (
     needs_groups,
 )
 from polars_rank.measures.measure import (
+    Custom,
     Measure,
     depth_of,
     is_of_catalog,
@@ -230,14 +231,14 @@ def _require_frames(
     """Require the frames that the measures read."""
     of_history = {*WORDS, "seen", "user_count", "interaction_count", "past"}
     if request.history is None and ranking.words & of_history:
-        names = [m.metric for m in measures if _words(request, m) & of_history]
+        names = [m.metric for m in measures if words_of(request, m) & of_history]
         msg = (
             f"{', '.join(dict.fromkeys(names))}: give the past interactions, one row "
             "each, with history="
         )
         raise ValueError(msg)
     if request.history is None and request.items is None and ranking.words:
-        names = [m.metric for m in measures if is_of_catalog(m) or _words(request, m)]
+        names = [m.metric for m in measures if is_of_catalog(m) or words_of(request, m)]
         msg = (
             f"{', '.join(dict.fromkeys(names))}: give the catalog, one row per item, "
             "with items="
@@ -245,9 +246,9 @@ def _require_frames(
         raise ValueError(msg)
 
 
-def _words(request: Request, measure: Measure) -> set[str]:
-    """Return the words that a measure of lists reads."""
-    if is_of_catalog(measure):
+def words_of(request: Request, measure: Measure | Custom) -> set[str]:
+    """Return the words about items that a measure reads, but those of the catalog."""
+    if not is_of_lists(measure) or is_of_catalog(measure):
         return set()
     ranking = recording_of(request)
     _value(request.convention, measure, ranking, grouped=False)
