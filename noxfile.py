@@ -21,6 +21,7 @@ LOWEST = ("polars==2.1.0", "numpy==1.26.0", "pyarrow==15.0.0")  # as in pyprojec
 # Peaks of memory are measured alone: beside others rows are read while none are used.
 PEAKS = (
     "tests/engine/test_bounded.py::test_memory_stays_within_the_limit",
+    "tests/engine/test_bounded.py::test_contiguous_rows_take_no_memory_of_their_own",
     "tests/engine/test_lists_in_parts.py::test_memory_stays_within_the_limit",
     "tests/house/test_reliability.py::test_nothing_is_lost[memory]",
 )
