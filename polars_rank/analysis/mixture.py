@@ -29,7 +29,8 @@ def weighted_queries(
         for name in (before, weight)
     )
     for name, value, side in ((before, old, "v00"), (weight, new, "v11")):
-        require_weights(queries.filter(pl.col(side).is_not_null()), name, value)
+        if name is not None:  # of 16,384 rows, Polars 2.1 cannot filter by a constant
+            require_weights(queries.filter(pl.col(side).is_not_null()), name, value)
     has_old, has_new = (pl.col(side).is_not_null() for side in ("v00", "v11"))
     found = queries.with_columns(
         w00=pl.when(has_old).then(old).otherwise(0.0),
@@ -53,7 +54,7 @@ def weighted_queries(
     return found.with_columns(**_parts(found, parts)), paired
 
 
-def require_weights(queries: pl.DataFrame, name: str | None, value: pl.Expr) -> None:
+def require_weights(queries: pl.DataFrame, name: str, value: pl.Expr) -> None:
     """Refuse weights that are missing, negative or infinite; a row is a query."""
     right = ((value >= 0) & value.is_finite()).fill_null(value=False)
     if count := len(queries.filter(~right)):

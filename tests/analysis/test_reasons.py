@@ -649,6 +649,16 @@ def test_segments_have_the_intervals_of_a_comparison():
 # -- every way of reading
 
 
+def test_many_queries():
+    """From 16,384 rows on, threads of Polars share a frame in memory."""
+    ids = {"query_id": range(20_000), "doc_id": ["d"] * 20_000}
+    before = pl.DataFrame(ids).with_columns(score=1.0)
+    qrels = pl.DataFrame(ids).with_columns(label=pl.col("query_id") % 2)
+    found = analysis.reasons(before, before.head(10_000), "rr", qrels=qrels)
+    assert found.summary["difference"][0] == -0.25  # half are relevant
+    assert len(found.documents) == 20_000
+
+
 @pytest.mark.parametrize("measure", ["ndcg@3", slow("ap")])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lazy_frames_and_buckets_give_the_same(engine, measure, monkeypatch):
