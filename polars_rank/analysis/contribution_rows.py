@@ -177,20 +177,30 @@ def documents_of(request: Request) -> pl.LazyFrame:
     return without_pushdown(lazy_source(read, schema, name="documents", drain=True))
 
 
-def first_documents(request: Request, k: int) -> pl.LazyFrame:
+def first_documents(
+    request: Request, k: int, names: Sequence[str] | None = None
+) -> pl.LazyFrame:
     """Return the documents that may be among the first k, under internal names.
 
+    With ``names`` of the ids, they are as in the run: integers are text within a plan.
     With equal scores they are more than k: all that one order or another has there.
     """
     run = bind_inputs(request).run
     rows, keys = normalize(*run, request), [*run.keys]
+    columns = [pl.col(name) for name in (*keys, "doc")]
+    if names is not None:
+        types = run.frame.collect_schema()
+        columns = [
+            pl.col(own).cast(types[own]).alias(name)
+            for own, name in zip((*keys, "doc"), names, strict=True)
+        ]
     if "rank" in run.schema.roles:
-        return rows.filter(pl.col("rank") <= k).select(*keys, "doc")
+        return rows.filter(pl.col("rank") <= k).select(columns)
     score = pl.col("score")
     # last(), since min() of sorted rows is wrong in a stream of one group (Polars 2.1)
     last = score.sort(descending=True, nulls_last=True).head(k).last().over(keys)
     near = (score >= last).fill_null(value=True)  # without a score documents are last
-    return rows.filter(near).select(*keys, "doc")
+    return rows.filter(near).select(columns)
 
 
 def documents_apart(request: Request) -> pl.LazyFrame:

@@ -46,6 +46,7 @@ from polars_rank.conventions.tools import (
     complete_arguments,
     convention_of,
 )
+from polars_rank.core.parameters import is_whole
 from polars_rank.io.frames import FrameLike
 from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
 from polars_rank.uncertainty.bounds.several_runs import Runs, apart
@@ -75,6 +76,7 @@ def reasons(
     weight_before: str | None = None,
     cluster: str | None = None,
     system: str | None = None,
+    max_documents: int | None = 20,
     level: float = 0.95,
     convention: ConventionLike = DEFAULT,
     memory_limit: int | str | None = None,
@@ -111,6 +113,10 @@ def reasons(
     system
         Column of ``after`` that tells several runs apart; that of a mapping is called
         ``"system"``.
+    max_documents
+        Lowest rank, in either run, to which documents that add nothing are shown, too:
+        those among the first k alone, if the measure has a cutoff k. None: all of these
+        are shown, which of long lists takes several times as long.
     convention, memory_limit, temp_dir, progress
         As in :func:`per_query`. With a limit, rows go through buckets on disk.
     **options
@@ -171,6 +177,12 @@ def reasons(
     -0.25
     """
     require_level(level)
+    if max_documents is not None and not (
+        is_whole(max_documents) and max_documents > 0
+    ):
+        msg = "max_documents must be a whole number from 1, or None, not "
+        msg += repr(max_documents)
+        raise ValueError(msg)
     parsed, *others = parse_measures(measure)
     if others:
         msg = f"reasons are of one measure, such as 'ndcg@10', not of {measure!r}"
@@ -195,7 +207,10 @@ def reasons(
     given |= {"segments": segments, "queries": queries}
     rel = _lowest_relevant(parsed, convention, options.get("rel"))
     relabeled = qrels_before is not None
-    study = _Study(measure, parsed.name, names, _cutoff(parsed), rel, relabeled, given)
+    study = _Study(
+        *(measure, parsed.name, names, _cutoff(parsed), max_documents, rel, relabeled),
+        given,
+    )
 
     roles: dict[str, Any] = {"weight": weight, "cluster": cluster, "level": level}
     roles |= {"query": names.query, "by": names_of(by)}
@@ -248,6 +263,7 @@ def _explained(
         settings={
             "measure": study.name,
             "k": study.k,
+            "max_documents": study.max_documents,
             "level": roles["level"],
             **means,
         },
@@ -274,9 +290,16 @@ class _Study:
     name: str
     names: Names
     k: int | None
+    max_documents: int | None
     rel: float | None
     relabeled: bool
     given: Mapping[str, Any]
+
+    @property
+    def depth(self) -> int | None:
+        """The lowest rank that is shown of a document that adds nothing."""
+        ranks = (self.k, self.max_documents)
+        return min((rank for rank in ranks if rank is not None), default=None)
 
     @property
     def sides(self) -> list[_Side]:
@@ -369,12 +392,12 @@ class _Study:
     def beside(self, frames: Mapping[str, Any]) -> Beside | None:
         """Return the documents to list though they add nothing; None: all of them.
 
-        Those beyond the cutoff of both runs need no rank, unless judgments decide which
+        Those that are shown in neither run need no rank, unless judgments decide which
         documents are ranked.
         """
         if frames["qrels"] is None:
             return None
-        if self.k is None:
+        if self.depth is None:
             return "all"
         runs = [
             request_of_run(
@@ -385,17 +408,17 @@ class _Study:
         ]  # fmt: skip
         if any(run.convention.unjudged == "drop" for run in runs):
             return "all"
-        return first_of_runs(runs, self.k, self.names)
+        return first_of_runs(runs, self.depth, self.names)
 
     @property
     def _near(self) -> tuple[pl.Expr, pl.Expr] | None:
         """Which documents of either run are shown, or add something."""
-        if self.k is None:
+        if self.depth is None:
             return None
         of_query = pl.col(self.names.doc).is_null()
         ranks = {"00": "baseline_rank", "11": "rank"}
         before, after = (
-            listed(pl.col(rank), self.k) | (pl.col(f"c{side}") != 0) | of_query
+            listed(pl.col(rank), self.depth) | (pl.col(f"c{side}") != 0) | of_query
             for side, rank in ranks.items()
         )
         return before, after
@@ -419,8 +442,9 @@ class _Study:
         added = (
             (pl.col(f"c{side.name}") != 0).fill_null(value=False) for side in self.sides
         )
-        shown, of_query = pl.col("kind").is_not_null(), pl.col(self.names.doc).is_null()
-        return pl.any_horizontal(shown, of_query, *added)
+        ranks = (pl.col(name) for name in ("baseline_rank", "rank"))
+        shown = (listed(rank, self.depth) for rank in ranks)
+        return pl.any_horizontal(*shown, pl.col(self.names.doc).is_null(), *added)
 
     def queries(self, documents: pl.LazyFrame) -> pl.LazyFrame:
         """Return a row per query: its values, and the sums of the parts of each."""
@@ -457,7 +481,7 @@ class _Study:
             parts |= effects(c, (old + new) / 2.0, pl.col("one_sided"))
         of_query = pl.when("one_sided").then(pl.lit("query")).otherwise("kind")
         old_rank, new_rank = pl.col("baseline_rank"), pl.col("rank")
-        within = listed(old_rank, self.k) | listed(new_rank, self.k)
+        within = listed(old_rank, self.depth) | listed(new_rank, self.depth)
         moved = pl.any_horizontal(pl.col(name) != 0 for name in parts)
         before = ["baseline_label"] if self.relabeled else []
         label = pl.coalesce("label", "baseline_label")

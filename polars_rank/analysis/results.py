@@ -94,10 +94,10 @@ class Reasons(Shown):
         and its ``contribution``, whose mean is the difference of the means; with
         ``qrels_before``, ``rank_effect`` and ``label_effect``.
     documents
-        A row per document within the cutoff of either run, by query and rank, or that
-        adds to the difference: ``baseline_rank``, ``rank``, ``kind``, ``label`` (and
-        ``baseline_label``), ``contribution``, and the same effects. Of a query with a
-        value in one run only, those of that run.
+        A row per document that adds to the difference, or that either run has within
+        the cutoff and ``max_documents``, by query and rank: ``baseline_rank``,
+        ``rank``, ``kind``, ``label`` (and ``baseline_label``), ``contribution``, and
+        the same effects. Of a query with a value in one run only, those of that run.
     settings
         The arguments.
     """

@@ -13,9 +13,11 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import enforce
 from polars_rank._engine.options import RankingOptions
+from polars_rank._engine.schema import align_ids
 from polars_rank._engine.spill.progress import Listener
 from polars_rank._statistics.intervals import require_level
 from polars_rank.analysis.averages import averages
+from polars_rank.analysis.contribution_rows import first_documents
 from polars_rank.analysis.results import Changes
 from polars_rank.analysis.sides import (
     Names,
@@ -24,6 +26,9 @@ from polars_rank.analysis.sides import (
     in_buckets,
     kind,
     listed,
+    no_documents,
+    once,
+    request_of_run,
     require_about,
     reread,
     side_by_side,
@@ -31,7 +36,7 @@ from polars_rank.analysis.sides import (
     with_labels,
 )
 from polars_rank.comparison.input.procedures import names_of
-from polars_rank.conventions.tools import DEFAULT, ConventionLike
+from polars_rank.conventions.tools import DEFAULT, ConventionLike, convention_of
 from polars_rank.core.expr import ratio
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.rules import Rule
@@ -44,6 +49,7 @@ MEASURES = (
     *("overlap", "jaccard", "rbo", "churn", "same_top", "entered", "left", "moves"),
     "new_unjudged",
 )
+BY_LABEL = ("optimistic", "pessimistic")
 SHARES = ("overlap", "jaccard", "rbo", "churn", "same_top")
 TAKEN = {
     *("baseline_rank", "rank", "kind", "label", "measure", "mean", "se", "queries"),
@@ -201,10 +207,16 @@ def changes(
     )
     given: dict[str, Any] = {**options, "convention": convention, "segments": segments}
     given["ties"] = None if ties == "distance" else ties
+    if given["ties"] is None and convention_of(convention).ties in BY_LABEL:
+        given["ties"] = "order"  # no label is better than another
     label = given.pop("label", "label")
 
+    is_lazy = isinstance(before, pl.LazyFrame)
+    at_once = not is_lazy and memory_limit is None
+
     def plan(frames: Mapping[str, Any], part: bool) -> pl.LazyFrame:
-        both = _both(study, frames["before"], frames["after"], given, part=part)
+        runs = frames["before"], frames["after"]
+        both = _both(study, *runs, given, part=part, at_once=at_once)
         asked = frames["queries"]
         if asked is not None:
             wanted = as_polars(asked, name="queries", kind="qrels").lazy()
@@ -214,13 +226,13 @@ def changes(
         return _labeled(study, both, frames["qrels"], label)
 
     frames = {"before": before, "after": runs, "qrels": qrels, "queries": queries}
-    documents = in_buckets(plan, frames, names.query, memory_limit, temp_dir, progress)
-    is_lazy = isinstance(before, pl.LazyFrame)
     sides = {
         "before": partial(_ranked, study, before, given),
         "after": partial(_ranked, study, runs, given, column),
     }
+    limits = memory_limit, temp_dir, progress
     with side_named(sides):
+        documents = in_buckets(plan, frames, names.query, *limits)
         rows, engine = held(documents, names, before)
         found = _queries(study, rows, queries).collect(engine=engine)
     if found.is_empty():
@@ -239,8 +251,9 @@ def changes(
         whole=len(systems),
         shares=SHARES,
     )
-    order = [*names.keys, "rank", "baseline_rank"]
-    shown = rows.select(study.shown).sort(order, nulls_last=True)
+    shown = rows.select(study.shown)
+    if is_lazy:  # else they are in order
+        shown = shown.sort(*names.keys, "rank", "baseline_rank", nulls_last=True)
     return Changes(
         summary=summary,
         segments=parts if names_of(by) else None,
@@ -282,6 +295,7 @@ class _Study:
 
 
 SCORE = "score of the document"
+ALL = pl.lit(1).alias("label of all documents")
 
 
 def _described(names: Names, queries: Any) -> pl.LazyFrame | None:
@@ -294,26 +308,66 @@ def _described(names: Names, queries: Any) -> pl.LazyFrame | None:
 
 
 def _both(
-    study: _Study, before: Any, after: Any, given: Mapping[str, Any], *, part: bool
+    study: _Study,
+    before: Any,
+    after: Any,
+    given: Mapping[str, Any],
+    *,
+    part: bool,
+    at_once: bool,
 ) -> pl.LazyFrame:
     """Return the documents that either run has among its first k, at both ranks."""
     names, own = study.names, study.names.system
     columns = [*names.query, *names.about, names.doc]
-    old = _ranked(study, before, given, part=part)
-    new = _ranked(study, after, given, own, part=part)
+    first = _first_of_both(study, before, after, given)
+    old = _ranked(study, before, given, first=first[0], part=part)
+    new = _ranked(study, after, given, own, first=first[1], part=part)
+    if at_once:
+        old, new = (side.collect(engine="streaming").lazy() for side in (old, new))
     old = old.select(*columns, baseline_rank="rank", baseline_score=SCORE)
     if own is not None:
-        systems = as_polars(after, name="after").lazy().select(own).unique()
-        old = old.join(systems, how="cross")
+        old = old.join(_systems(after, own), how="cross")
     new = new.select(*names.keys, *names.about, names.doc, "rank", SCORE)
     if study.pairs == "common":
         old, new = (
             side.join(other.select(names.keys).unique(), on=names.keys, how="semi")
             for side, other in ((old, new), (new, old))
         )
-    within = (listed(pl.col(name), study.k) for name in ("baseline_rank", "rank"))
-    both = side_by_side(old, new, names, near=(next(within), next(within)))
-    return both.with_columns(kind=kind(study.k))
+    both = side_by_side(old, new, names).with_columns(kind=kind(study.k))
+    return both.filter(pl.col("kind").is_not_null())
+
+
+def _first_of_both(
+    study: _Study, before: Any, after: Any, given: Mapping[str, Any]
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Return the first documents of both runs, as judgments of either: all relevant.
+
+    So only these are ranked among all.
+    """
+    names, own = study.names, study.names.system
+    asked = {**given, "label": ALL}
+    known = [
+        request_of_run("changes", frame, "hits", None, names, asked, system=system)
+        for frame, system in ((before, None), (after, own))
+    ]
+    columns = [*names.query, names.doc], [*names.keys, names.doc]
+    old, new = (
+        first_documents(run, study.k, named)
+        for run, named in zip(known, columns, strict=True)
+    )
+    on = {name: name for name in (*names.query, names.doc)}
+    old, new = align_ids(old, new, on, where=("before", "after"))
+    if own is None:
+        both = once(pl.concat([old, new]).unique())
+        return both, both
+    old, new = once(old), once(new)
+    of_old = pl.concat([old, new.drop(own)]).unique()
+    everywhere = old.join(_systems(after, own), how="cross")
+    return of_old, pl.concat([everywhere.select(*names.keys, names.doc), new]).unique()
+
+
+def _systems(after: Any, system: str) -> pl.LazyFrame:
+    return as_polars(after, name="after").lazy().select(system).unique()
 
 
 def _ranked(
@@ -322,17 +376,29 @@ def _ranked(
     given: Mapping[str, Any],
     system: str | None = None,
     *,
+    first: pl.LazyFrame | None = None,
     part: bool = False,
 ) -> pl.LazyFrame:
-    """Return the documents of a run with ranks, and with scores where they count."""
+    """Return the ``first`` documents with their ranks in a run; None: all of them.
+
+    They have scores where these count.
+    """
     # What a document adds to the sum of scores is its score.
-    scores = {"scores": lambda r: r.sum(r.score)}
+    scores = {"scores": lambda r: r.sum(r.relevant() * r.score)}
     measure: Any = "hits" if study.tie is None else scores
-    asked = {**given, "label": pl.lit(1).alias("label of all documents")}
+    asked = {**given, "label": ALL}
+    if first is not None:
+        asked = {**given, "unjudged": "nonrelevant", "missing": "skip", "rel": 1}
+        first = first.with_columns(label=pl.lit(1))
+    found = None if first is None else no_documents(study.names)
     rows = documents_of_run(
-        "changes", frame, measure, None, study.names, asked, system=system, part=part
+        *("changes", frame, measure, first, study.names, asked),
+        system=system,
+        part=part,
+        beside=found,
+        apart=first is not None,
     )
-    return rows.rename({"contribution": SCORE})
+    return rows.filter(pl.col("rank").is_not_null()).rename({"contribution": SCORE})
 
 
 def _labeled(

@@ -159,16 +159,16 @@ def first_of_runs(runs: Sequence[Request], k: int, names: Names) -> pl.LazyFrame
     columns["doc"] = names.doc
     before, after = (first_documents(run, k) for run in runs)
     before, after = align_ids(before, after, columns, where=("before", "after"))
-    return _once(pl.concat([before, after]).unique())
+    return once(pl.concat([before, after]).unique())
 
 
 def no_documents(names: Names) -> pl.LazyFrame:
     """Return no document: none is listed beside those that can change a value."""
-    columns = [*(f"key{i}" for i in range(len(names.query))), "doc"]
+    columns = [*(f"key{i}" for i in range(len(names.keys))), "doc"]
     return pl.LazyFrame(schema=dict.fromkeys(columns, pl.Null))
 
 
-def _once(rows: pl.LazyFrame) -> pl.LazyFrame:
+def once(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows, held from the first time that they are read."""
     held: list[pl.DataFrame] = []
     lock = Lock()

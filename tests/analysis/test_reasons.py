@@ -181,6 +181,8 @@ CHOICES = [
     {"max_rank": 2},
     {"layout": "any"},
     {"on_duplicate": "best"},
+    {"max_documents": 2},
+    {"max_documents": None},
 ]
 
 
@@ -193,14 +195,16 @@ def test_documents_are_those_of_both_contributions(measure, options):
 def require_documents(measure, **options):
     k = int(measure.split("@")[1]) if "@" in measure else None
     before, after = BEFORE, AFTER
+    depths = [rank for rank in (k, options.get("max_documents", 20)) if rank]
     if "on_duplicate" in options:  # a lower copy of each document
         before, after = (
             pl.concat([run, run.with_columns(pl.col("score") - 2)])
             for run in (before, after)
         )
     given = {"qrels": NEW, "missing": "zero", **options}
-    documents = joined_contributions(before, after, measure, **given)
     found = analysis.reasons(before, after, measure, **given)
+    given.pop("max_documents", None)
+    documents = joined_contributions(before, after, measure, **given)
     valued = {*found.queries["query_id"]}
     known = found.queries.select("baseline_value", "value").count().row(0)
     scales = [len(found.queries) / count for count in known]
@@ -212,7 +216,8 @@ def require_documents(measure, **options):
     }
     for place, (old, new, label, *adds) in documents.items():
         added = adds[1] * scales[1] - adds[0] * scales[0]
-        first = any(r is not None and (k is None or r <= k) for r in (old, new))
+        reach = min(depths, default=99)
+        first = any(r is not None and r <= reach for r in (old, new))
         wanted = first or abs(added) > 0
         assert (place in shown) == (wanted and place[0] in valued), place
         if place in shown:
@@ -686,6 +691,7 @@ def test_lazy_frames_and_buckets_give_the_same(engine, measure, monkeypatch):
         ("num_rel_ret", {}, ValueError, "a count that is summed"),
         (["rr", "ap"], {}, ValueError, "of one measure"),
         ("rr", {"level": 0}, ValueError, "level must lie"),
+        ("rr", {"max_documents": 0}, ValueError, "max_documents must be a whole"),
         ("rr", {"qrel": NEW}, TypeError, "reasons takes no qrel"),
         ("rr", {"weight": "hits"}, pl.exceptions.ColumnNotFoundError, "hits"),
         ("rr", {"query": "item"}, ValueError, "would be called 'item'"),

@@ -31,6 +31,7 @@ from polars_rank.report.web.page_content import of_values
 SYSTEM = "system"
 USUAL = ("ndcg@10",)
 SHOWN = ("title", "url", "text", "max_queries", "max_documents")  # how, and how much
+DEPTH = ("max_documents",)  # which the reasons go down to, too
 ABOUT = ("by", "weight", "weight_before", "cluster")
 COLUMNS = ("query", "doc", "score", "label")
 MEMORY = ("memory_limit", "temp_dir")
@@ -141,7 +142,8 @@ def page(
             content = _of_values(files, data, measures, options)
         else:
             given = data.sort_out(files, rank, dict.fromkeys(files[:1], first))
-            content = _of_runs(given, data, measures or USUAL, options)
+            depth = {name: shown[name] for name in DEPTH if name in shown}
+            content = _of_runs(given, data, measures or USUAL, options, depth)
         content["notes"] = [*dict.fromkeys(said), *content.get("notes", ())]
         count = content.pop("count")
         about = open_file(data.documents, "qrels") if data.documents else None
@@ -158,7 +160,11 @@ def page(
 
 
 def _of_runs(
-    given: Files, data: Page, measures: Sequence[str], options: Options
+    given: Files,
+    data: Page,
+    measures: Sequence[str],
+    options: Options,
+    depth: Options,
 ) -> Options:
     """What a page shows of runs, down to the documents."""
     if len(given.runs) < 2:
@@ -173,7 +179,7 @@ def _of_runs(
     asked |= options
     if any(map(options.get, ABOUT)):
         asked |= data.segments()
-    why, notes = _reasons(runs, measures, asked)
+    why, notes = _reasons(runs, measures, asked | depth)
     found: Options = {"comparison": None, "gate": None}
     # If the weights of the first run are others, nothing is paired.
     several = (len(measures) > 1 or len(runs) > 2) and "weight_before" not in asked

@@ -156,7 +156,7 @@ def page(
     views, rows, unjudged = [], [], []
     for found, pair in chosen:
         why = found
-        if found.settings["k"] is not None:  # few documents, which are read again
+        if _depth(found) is not None:  # few documents, which are read again
             held = found.documents.lazy().collect(engine="streaming")
             why = replace(found, documents=held)
         queries = queries_of(why.queries, asked)
@@ -231,6 +231,12 @@ def _data(
     }
 
 
+def _depth(reasons: Any) -> int | None:
+    """Return down to which rank all documents are there; None: all are."""
+    ranks = (reasons.settings.get(name) for name in ("k", "max_documents"))
+    return min((rank for rank in ranks if rank is not None), default=None)
+
+
 def _view(
     reasons: Any,
     names: list[str],
@@ -239,8 +245,8 @@ def _view(
     notes: Sequence[str],
 ) -> dict[str, Any]:
     """Return what the template shows of a comparison."""
-    count, k = len(reasons.queries), reasons.settings["k"]
-    holes = holes_of(reasons.documents, asked, k, names)
+    count = len(reasons.queries)
+    holes = holes_of(reasons.documents, asked, _depth(reasons), names)
     return {
         "measure": reasons.settings["measure"],
         "names": names,
