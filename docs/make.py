@@ -31,10 +31,11 @@ def main() -> None:
 
 
 def stub() -> str:
-    """A typed method for every metric, and for contributions to it."""
+    """A typed method for every metric, for several, and for contributions to one."""
     summaries = {m.name: m.summary for m in of_vocabulary("ranking").values()}
-    of_documents = (ExprRankEval.contribution.__doc__ or "").partition("\n")[0]
-    summaries["contribution"] = of_documents
+    for other in ("per_query", "contribution"):
+        described = getattr(ExprRankEval, other).__doc__ or ""
+        summaries[other] = described.partition("\n")[0]
     methods = [line for method in summaries.items() for line in typed(*method)]
     used = sorted(names("\n".join(methods)) & set(typing.__all__))
     lines = [

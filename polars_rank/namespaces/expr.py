@@ -14,23 +14,20 @@ import polars as pl
 from polars_rank.conventions.tools import DEFAULT, ConventionLike
 from polars_rank.core.expr import as_expr
 from polars_rank.core.metric.registry import Metric, of_vocabulary
-from polars_rank.core.words.ranking import Ties
-from polars_rank.measures.measure import Measure, MeasureLike, parse_measures
+from polars_rank.core.words.ranking import NoRelevant, Ties
+from polars_rank.measures.measure import (
+    Measure,
+    MeasureLike,
+    Measures,
+    parse_measures,
+)
 from polars_rank.measures.names import resolve_name
 from polars_rank.namespaces.method import Options, expr_of, method
+from polars_rank.namespaces.several import needs_a_frame, several_of
 from polars_rank.typing import Column
 
-NEEDED = {  # by measures that are for frames only: what, and the options that give it
-    "subtopics": ("a query's subtopics", "qrels= and subtopic="),
-    "recommendations": (
-        "what is known about the items of a list",
-        "history= or items=",
-    ),
-    "catalog": ("the lists of all users", "history= or items="),
-    "totals": ("the lists of all users", "history= or items="),
-}
 OF_FRAMES = (
-    *("evaluate", "per_query", "evaluate_both", "compare", "match_report"),
+    *("evaluate", "evaluate_both", "compare", "match_report"),
     *("preferences", "contributions", "changes", "reasons"),
 )
 
@@ -67,7 +64,8 @@ class ExprRankEval:
         if name in OF_FRAMES:
             msg = (
                 f"{name} is for frames: frame.rank_eval.{name}(...); an expression has "
-                "a method for each measure, e.g. .rank_eval.ndcg('score', k=10)"
+                "a method for each measure, e.g. .rank_eval.ndcg('score', k=10), and "
+                ".rank_eval.per_query for several"
             )
             raise AttributeError(msg, name=name, obj=self)
         try:
@@ -77,12 +75,58 @@ class ExprRankEval:
             raise AttributeError(msg, name=name, obj=self) from None
         if metric.vocabulary == "ranking":
             return partial(getattr(self, metric.name), **preset | after)
-        needed, options = NEEDED[metric.vocabulary]
-        msg = (
-            f"{metric.name} needs {needed}, which one expression of labels cannot "
-            f"hold: evaluate a frame, with evaluate or per_query, {options}"
-        )
+        msg = needs_a_frame(metric.name, metric.vocabulary)
         raise AttributeError(msg, name=name, obj=self)
+
+    def per_query(
+        self,
+        measures: Measures,
+        score: Column | None = None,
+        *,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant | None = None,
+        convention: ConventionLike = DEFAULT,
+    ) -> pl.Expr:
+        """Compute several measures for the query at hand, as one struct.
+
+        The documents are put in order once. Polars shares no sort between expressions:
+        five measures in one ``agg``, each by itself, sort five times.
+
+        Parameters
+        ----------
+        measures
+            As in :func:`polars_rank.per_query`: names such as ``"ndcg@10"``, values,
+            or formulas of your own.
+        score, rank, doc, ties, convention
+            As for the measures themselves.
+        no_relevant
+            As for the measures themselves, of those that need relevant documents.
+
+        Returns
+        -------
+        A struct with a Float64 for each measure, under its name, called as the label.
+
+        Raises
+        ------
+        ValueError
+            At once, for a measure that an expression cannot compute.
+        DataError
+            When collected, for rows that break a rule.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_rank
+        >>> log = pl.DataFrame(
+        ...     {"query_id": [1, 1, 2], "score": [2, 1, 1], "label": [0, 1, 1]}
+        ... )
+        >>> values = pl.col("label").rank_eval.per_query("rr,precision@2", "score")
+        >>> log.group_by("query_id").agg(values).unnest("label").sort("query_id").rows()
+        [(1, 0.5, 0.5), (2, 1.0, 0.5)]
+        """
+        options = Options(score, rank, doc, ties, no_relevant, convention)
+        return several_of(measures, self._label, options)
 
     def contribution(
         self,

@@ -10,6 +10,7 @@ from polars_rank.typing import (
     Discount,
     Gain,
     MeasureLike,
+    Measures,
     NoRelevant,
     Ties,
 )
@@ -1082,6 +1083,18 @@ class ExprRankEval:
         convention: ConventionLike = "trec_eval",
     ) -> pl.Expr:
         """Mean of the interpolated precision at recall 0, 0.1, 0.2 ... 1."""
+    def per_query(
+        self,
+        measures: Measures,
+        score: Column | None = None,
+        *,
+        rank: Column | None = None,
+        doc: Column | None = None,
+        ties: Ties | None = None,
+        no_relevant: NoRelevant | None = None,
+        convention: ConventionLike = "trec_eval",
+    ) -> pl.Expr:
+        """Compute several measures for the query at hand, as one struct."""
     def contribution(
         self,
         measure: MeasureLike,

@@ -35,7 +35,7 @@ from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
 from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
-from polars_rank.core.words.binding import bind
+from polars_rank.core.words.binding import Formula, bind
 from polars_rank.core.words.ranking import Ideal, NoRelevant, Ranking, Ties
 from polars_rank.typing import Column
 
@@ -114,41 +114,68 @@ def expr_of(
     bind: Callable[..., pl.Expr] = bind,
 ) -> pl.Expr:
     """Return the metric over raw columns, under a convention; ``bind`` binds it."""
+    asked = asked_of(metric, label, params, options)
+    return bind(
+        asked.formula,
+        label,
+        score=asked.score,
+        rank=options.rank,
+        doc=options.doc,
+        ties=asked.ties,
+    )
+
+
+class Asked(NamedTuple):
+    """A metric with its choices made: a formula, the scores, and the order of ties."""
+
+    formula: Formula
+    score: Column | None
+    ties: Ties | None
+
+
+def asked_of(
+    metric: Metric, label: pl.Expr, params: dict[str, Any], options: Options
+) -> Asked:
+    """Return the formula of the metric under a convention."""
     convention = convention_of(options.convention)
+    require_all_judged(convention)
+    params = complete_arguments(metric, check(metric, params), convention=convention)
+    columns = {role: getattr(options, role) for role in ("score", "rank", "doc")}
+    for role, column in columns.items():
+        _require_column(role, column, metric)
+    _require_distinct({"label": label} | columns)
+    ties = ties_of(options, convention) if metric.tie_sensitive else options.ties
+    no_relevant = options.no_relevant
+    if no_relevant is None:
+        no_relevant = convention.no_relevant_of(metric.name)
+    check_policy(metric, params, ties, no_relevant)
+    reads = (metric, params, no_relevant, convention, options.rank is not None)
+    return Asked(_formula(*reads), score_of(options, convention), ties)
+
+
+def require_all_judged(convention: Convention) -> None:
+    """Refuse a convention that drops rows, which an expression cannot."""
     if convention.unjudged == "drop":
         msg = (
             'unjudged="drop" is not possible in an expression: filter the rows '
             "(label >= 0) first, or evaluate a frame"
         )
         raise ValueError(msg)
-    params = complete_arguments(metric, check(metric, params), convention=convention)
-    score, rank, doc = (
-        _column(name, getattr(options, name), metric)
-        for name in ("score", "rank", "doc")
-    )
-    named = options._asdict()
-    columns = {role: named[role] for role in ("score", "rank", "doc")}
-    _require_distinct({"label": label} | columns)
-    ties = options.ties
-    if ties is None and options.rank is None and metric.tie_sensitive:
-        needs_doc = convention.ties in ("doc_desc", "doc_asc")
-        ties = None if needs_doc and options.doc is None else convention.ties
-    no_relevant = options.no_relevant
-    if no_relevant is None:
-        no_relevant = convention.no_relevant_of(metric.name)
-    check_policy(metric, params, ties, no_relevant)
-    if score is not None and convention.score_dtype == "float32":
-        score = (as_expr(score) + 0).cast(pl.Float32)
 
-    reads = (metric, params, no_relevant, convention, options.rank is not None)
-    return bind(
-        _formula(*reads),
-        label,
-        score=score,
-        rank=rank,
-        doc=doc,
-        ties=ties,
-    )
+
+def ties_of(options: Options, convention: Convention) -> Ties | None:
+    """Return the order of ties; None: what the columns allow."""
+    if options.ties is not None or options.rank is not None:
+        return options.ties
+    needs_doc = convention.ties in ("doc_desc", "doc_asc")
+    return None if needs_doc and options.doc is None else convention.ties
+
+
+def score_of(options: Options, convention: Convention) -> Column | None:
+    """Return the scores, as precise as the convention has them."""
+    if options.score is not None and convention.score_dtype == "float32":
+        return (as_expr(options.score) + 0).cast(pl.Float32)
+    return options.score
 
 
 def _formula(
@@ -188,18 +215,16 @@ def _read_by(
 _known_formula = lru_cache(maxsize=256)(_read_by)
 
 
-def _column(role: str, column: Column | None, metric: Metric) -> Column | None:
-    if column is None:
-        return None
-    if not isinstance(column, str | pl.Expr):
-        msg = (
-            f"{role} must be the name of a column or an expression, not of type "
-            f"{type(column).__name__}"
-        )
-        if role == "score" and isinstance(column, int) and metric.named("k"):
-            msg += f"; give the cutoff as k=: {metric.name}('score', k={column})"
-        raise TypeError(msg)
-    return column
+def _require_column(role: str, column: Column | None, metric: Metric) -> None:
+    if column is None or isinstance(column, str | pl.Expr):
+        return
+    msg = (
+        f"{role} must be the name of a column or an expression, not of type "
+        f"{type(column).__name__}"
+    )
+    if role == "score" and isinstance(column, int) and metric.named("k"):
+        msg += f"; give the cutoff as k=: {metric.name}('score', k={column})"
+    raise TypeError(msg)
 
 
 def _require_distinct(columns: Mapping[str, Column | None]) -> None:

@@ -451,7 +451,7 @@ def test_the_types_of_the_methods_are_those_of_the_metrics():
     }
     (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef))
     methods = {node.name: node.args for node in body if node.name != "__init__"}
-    assert methods.keys() == METRICS.keys() | {"contribution"}
+    assert methods.keys() == METRICS.keys() | {"contribution", "per_query"}
     names = {name: getattr(polars_rank.typing, name, None) for name in known}
     names |= {"Literal": Literal}
     for name, metric in METRICS.items():

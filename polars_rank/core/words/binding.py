@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -105,16 +105,52 @@ def bind(
     if (score is None) == (rank is None):
         msg = "give either a score (the first argument) or rank=, not both or neither"
         raise ValueError(msg)
-    if ties in ("doc_desc", "doc_asc") and doc is None:
-        msg = f"ties={ties!r} needs doc=, the column of document identifiers"
-        raise ValueError(msg)
     given = (label, rank if score is None else score, doc)
-    ties = ties or ("order" if doc is None else "doc_desc")
+    ties = order_of(ties, doc)
     names = [_name(column) for column in given]
     # The formula of a user may be another one each time that it is called.
     if whole or ... in names:
         return _bound(formula, given, score is not None, ties, whole)
     return _bound_by_name(formula, tuple(names), score is not None, ties)
+
+
+def order_of(ties: Ties | None, doc: str | pl.Expr | None) -> Ties:
+    """Return the order of ties; by default that of the ids, if there are any."""
+    if ties in ("doc_desc", "doc_asc") and doc is None:
+        msg = f"ties={ties!r} needs doc=, the column of document identifiers"
+        raise ValueError(msg)
+    return ties or ("order" if doc is None else "doc_desc")
+
+
+class Part(NamedTuple):
+    """A formula that is bound beside others, and what ``bind`` would be told of it."""
+
+    formula: Formula
+    ties: Ties
+    whole: bool
+
+
+def bind_together(
+    parts: Mapping[str, Part],
+    label: str | pl.Expr,
+    *,
+    score: str | pl.Expr | None,
+    rank: str | pl.Expr | None,
+    doc: str | pl.Expr | None,
+) -> pl.Expr:
+    """Bind several formulas: a struct of their values, for one sort of the documents.
+
+    Polars shares nothing between expressions of ``agg``. There is a sort for each order
+    of ties.
+    """
+    if (score is None) == (rank is None):
+        msg = "give either a score (the second argument) or rank=, not both or neither"
+        raise ValueError(msg)
+    given = (label, rank if score is None else score, doc)
+    names, scored = [_name(column) for column in given], score is not None
+    if ... in names or any(part.whole for part in parts.values()):
+        return _bound_together((*parts.items(),), given, scored)
+    return _together_by_name((*parts.items(),), tuple(names), scored)
 
 
 def _name(column: str | pl.Expr | None) -> object:
@@ -128,18 +164,17 @@ def _name(column: str | pl.Expr | None) -> object:
 def _bound_by_name(
     formula: Formula, names: tuple[Any, ...], scored: bool, ties: Ties
 ) -> pl.Expr:
-    columns = (pl.col(*name) if isinstance(name, tuple) else name for name in names)
-    return _bound(formula, (*columns,), scored, ties, False)
+    return _bound(formula, _columns(names), scored, ties, False)
+
+
+def _columns(names: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(pl.col(*n) if isinstance(n, tuple) else n for n in names)
 
 
 def _bound(
     formula: Formula, columns: tuple[Any, ...], scored: bool, ties: Ties, whole: bool
 ) -> pl.Expr:
-    label, known, doc = (None if c is None else as_expr(c) for c in columns)
-    assert label is not None
-    assert known is not None
-    text = None if doc is None else doc.cast(pl.String)
-    documents = Documents(label, known, text, scored=scored, ties=ties)
+    documents = Documents.of(columns, scored=scored, ties=ties)
     read_needs = _needs if whole else _known_needs
     needs = read_needs(formula, scored, ties == "expected", whole)
     sums = _flat if needs.columns == ["label"] else _listed
@@ -147,8 +182,82 @@ def _bound(
     value = value.cast(pl.Float64).alias("value")
     broken = [v.count.alias(f"rule{i}") for i, v in enumerate(violations)]
     result = _checked(parts.struct.with_fields(value, *broken), violations)
+    return _named_after(documents.label, result)
+
+
+def _named_after(label: pl.Expr, result: pl.Expr) -> pl.Expr:
     name = label.meta.output_name(raise_if_undetermined=False)
     return result if name is None else result.alias(name)
+
+
+Parts: TypeAlias = tuple[tuple[str, Part], ...]
+
+
+@lru_cache(maxsize=64)
+def _together_by_name(parts: Parts, names: tuple[Any, ...], scored: bool) -> pl.Expr:
+    return _bound_together(parts, _columns(names), scored)
+
+
+def _bound_together(parts: Parts, columns: tuple[Any, ...], scored: bool) -> pl.Expr:
+    together = _Together()
+    for ties in dict.fromkeys(part.ties for _, part in parts):
+        documents = Documents.of(columns, scored=scored, ties=ties)
+        together.add(documents, {name: p for name, p in parts if p.ties == ties})
+    values = {name: together.values[name].alias(name) for name, _ in parts}
+    broken = [v.count.alias(f"rule{i}") for i, v in enumerate(together.violations)]
+    found = pl.struct(*together.counts.values("counts"), *together.totals)
+    found = found.struct.with_fields(
+        pl.struct(*values.values()).alias("value"), *broken
+    )
+    dtype = pl.Struct(dict.fromkeys(values, pl.Float64))
+    result = _checked(found, together.violations, dtype)
+    return _named_after(as_expr(columns[0]), result)
+
+
+@dataclass
+class _Together:
+    """What several formulas sum up: lists of documents in one order after the other.
+
+    Attributes
+    ----------
+    values
+        The values in terms of ``counts``, and of the ``totals`` of each order.
+    violations
+        The rules of all of them, each once.
+    counts
+        What they count over the rows as they come, each once.
+    totals
+        Structs of the sums along a list.
+    """
+
+    values: dict[str, pl.Expr] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)
+    counts: Noted = field(default_factory=lambda: Noted(_beside))
+    totals: list[pl.Expr] = field(default_factory=list)
+
+    def add(self, documents: Documents, parts: Mapping[str, Part]) -> None:
+        """Add the formulas that ask for this order of the documents."""
+        scored, expected = documents.scored, documents.ties == "expected"
+        needs = [
+            (_needs if whole else _known_needs)(formula, scored, expected, whole)
+            for formula, _, whole in parts.values()
+        ]
+        listed, columns = documents.listed(needs)
+        name = f"sums{len(self.totals)}"
+        sums = Noted(partial(_of_list, name))
+        for (key, part), need, own in zip(parts.items(), needs, columns, strict=True):
+            _, counted = documents.read(part.formula, documents.unsorted, need)
+            known = counted.noted.counts.items()
+            places = {n: self.counts.add("counts", count) for n, count in known}
+            noted = Noted(partial(_placed, sums.place, places), sums.sums)
+            value, ranking = documents.read(part.formula, own, need, noted)
+            self.values[key] = value.cast(pl.Float64)
+            for rule in ranking.violations:
+                if not _is_among(self.violations, rule):
+                    self.violations.append(rule)
+        if sums.sums:
+            total = let(listed, partial(_all_of, sums))
+            self.totals.append(total.first().alias(name))  # see _listed
 
 
 Sums: TypeAlias = tuple[pl.Expr, list[Violation], pl.Expr]
@@ -169,24 +278,10 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
 
     What counts documents needs no list of them.
     """
-    depth, columns = needs.depth, documents.unsorted
-    scored = "known" in needs.columns
-    listed = documents.in_order(documents.rows if scored else columns.label, depth)
-    here = pl.element()
-    if "ideal" in needs.columns:
-        best = columns.label.sort(descending=True, nulls_last=True)
-        best = best if depth is None else best.head(depth)
-        listed = pl.struct(listed.alias("row"), best.alias("ideal"))
-        here = pl.element().struct.field("row")
-    along = Columns(
-        label=here.struct.field("label") if scored else here,
-        known=here.struct.field("known"),
-        ideal=pl.element().struct.field("ideal"),
-        number=pl.element().len(),
-    )
-    value, ranking = documents.read(formula, along, needs, apart=True)
+    listed, (along,) = documents.listed([needs])
+    value, ranking = documents.read(formula, along, needs, Noted(_apart))
     sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
-    _, counted = documents.read(formula, columns, needs)
+    _, counted = documents.read(formula, documents.unsorted, needs)
     # Polars 2.1 puts a struct together group by group, unless it knows that each field
     # is one value: ``first`` tells it.
     parts = pl.struct(sums.first().alias("sums"), *counted.noted.values("counts"))
@@ -206,6 +301,15 @@ class Documents:
     _: KW_ONLY
     scored: bool
     ties: Ties
+
+    @classmethod
+    def of(cls, columns: tuple[Any, ...], *, scored: bool, ties: Ties) -> Documents:
+        """Name the columns: label, score or rank, and ids, which compare as text."""
+        label, known, doc = (None if c is None else as_expr(c) for c in columns)
+        assert label is not None
+        assert known is not None
+        text = None if doc is None else doc.cast(pl.String)
+        return cls(label, known, text, scored=scored, ties=ties)
 
     @cached_property
     def rows(self) -> pl.Expr:
@@ -238,13 +342,45 @@ class Documents:
         )
         return row if depth is None else row.head(depth)
 
+    def listed(self, needs: Sequence[Needs]) -> tuple[pl.Expr, list[Columns]]:
+        """Return a list of the documents in rank order, and the columns of each need.
+
+        Columns are those of the list's elements. With a cutoff they end there.
+        """
+        depths = [need.depth for need in needs if need.depth is not None]
+        depth = max(depths) if len(depths) == len(needs) else None
+        read = {name for need in needs for name in need.columns}
+        scored, columns = "known" in read, self.unsorted
+        rows = self.in_order(self.rows if scored else columns.label, depth)
+        row, ideal = pl.element(), NAMED.ideal  # which no sum reads, unless it is there
+        if "ideal" in read:
+            best = columns.label.sort(descending=True, nulls_last=True)
+            best = best if depth is None else best.head(depth)
+            rows = pl.struct(rows.alias("row"), best.alias("ideal"))
+            row, ideal = (pl.element().struct.field(name) for name in ("row", "ideal"))
+        found = []
+        for need in needs:
+            own, best = row, ideal
+            if need.depth is not None and need.depth != depth:
+                own, best = (list_.head(need.depth) for list_ in (row, ideal))
+            label = own.struct.field("label") if scored else own
+            found.append(Columns(label, own.struct.field("known"), best, own.len()))
+        return rows, found
+
     def read(
-        self, formula: Formula, columns: Columns, needs: Needs, *, apart: bool = False
+        self,
+        formula: Formula,
+        columns: Columns,
+        needs: Needs,
+        noted: Noted | None = None,
     ) -> tuple[pl.Expr, NotingRanking]:
         """Return the value in terms of sums and counts, and what has noted these."""
-        expected, noted = self.ties == "expected", Noted(_apart if apart else _beside)
         ranking = _ranking(
-            columns, needs.depth, noted, scored=self.scored, expected=expected
+            columns,
+            needs.depth,
+            noted or Noted(_beside),
+            scored=self.scored,
+            expected=self.ties == "expected",
         )
         return ranking.whole(formula) if needs.whole else formula(ranking), ranking
 
@@ -299,6 +435,27 @@ def _named(_: Kind, name: str) -> pl.Expr:
 
 def _beside(_: Kind, name: str) -> pl.Expr:
     return pl.field(name)
+
+
+def _all_of(sums: Noted, _: pl.Expr) -> pl.Expr:
+    return pl.struct(sums.values("sums"))
+
+
+def _is_among(known: Sequence[Violation], new: Violation) -> bool:
+    return any(v.rule == new.rule and v.count.meta.eq(new.count) for v in known)
+
+
+def _placed(
+    of_sum: Callable[[Kind, str], pl.Expr],
+    counts: Mapping[str, pl.Expr],
+    kind: Kind,
+    name: str,
+) -> pl.Expr:
+    return of_sum(kind, name) if kind == "sums" else counts[name]
+
+
+def _of_list(sums: str, _: Kind, name: str) -> pl.Expr:
+    return pl.field(sums).struct.field(name)
 
 
 def _apart(kind: Kind, name: str) -> pl.Expr:
@@ -472,7 +629,9 @@ def _ranking(
     return ranking
 
 
-def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
+def _checked(
+    result: pl.Expr, violations: Sequence[Violation], dtype: Any = pl.Float64
+) -> pl.Expr:
     """Return the value of every group, or a :class:`DataError` if one breaks a rule."""
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
@@ -487,4 +646,4 @@ def _checked(result: pl.Expr, violations: Sequence[Violation]) -> pl.Expr:
 
     # Claimed as elementwise, for one call with all groups: Polars 2.1 would otherwise
     # call ``check`` group by group.
-    return pl.map_batches([result], check, return_dtype=pl.Float64, is_elementwise=True)
+    return pl.map_batches([result], check, return_dtype=dtype, is_elementwise=True)
