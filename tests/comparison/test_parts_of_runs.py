@@ -107,12 +107,10 @@ def test_it_is_the_text_of_the_command(files, capsys):
     measures = ["precision@3", "kendall_tau", "ndcg@3"]
     words = [word for name in measures for word in ("-m", name)]
     bases = ["--baseline", "old", "--baseline", "new"]
+    found = pr.compare(runs, measures, qrels=qrels, baseline=["old", "new"], parts=True)
     for form in ("table", "markdown"):
         assert (
             main(["compare", *asked, *words, *bases, "--parts", "--format", form]) == 0
-        )
-        found = pr.compare(
-            runs, measures, qrels=qrels, baseline=["old", "new"], parts=True
         )
         shown = str(found) if form == "table" else found.to_markdown()
         assert capsys.readouterr().out == shown + "\n"
