@@ -18,6 +18,7 @@ from polars_rank.core.rules import NOT_CONTIGUOUS
 from polars_rank.core.source import (
     Narrow,
     Read,
+    batches_of,
     lazy_source,
     require_rereadable,
     without_pushdown,
@@ -244,9 +245,7 @@ def in_batches(frame: pl.LazyFrame, *, share: bool = True) -> Iterator[pl.DataFr
     then it pushes no filter below a cached part, so that a scan reads more.
     """
     how = pl.QueryOptFlags(comm_subplan_elim=share)
-    return frame.collect_batches(
-        chunk_size=BATCH, engine="streaming", lazy=True, optimizations=how
-    )
+    return batches_of(frame, chunk_size=BATCH, optimizations=how)
 
 
 def _in_memory(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:

@@ -127,6 +127,39 @@ def _told(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         raise RuntimeError(msg) from error
 
 
+END = "end of the rows"
+
+
+def batches_of(frame: pl.LazyFrame, **how: Any) -> Iterator[pl.DataFrame]:
+    """Yield the rows batch by batch, on the streaming engine, to the last one.
+
+    Where a thread of Polars 2.1 panics, ``collect_batches`` ends as if there were no
+    more rows. So a row of its own comes behind all others, and must be there.
+    """
+    schema = frame.collect_schema()
+    if not schema:  # rows without a column can only be counted
+        yield from frame.collect_batches(engine="streaming", lazy=True, **how)
+        return
+    last = pl.DataFrame(schema=schema).clear(1).with_columns(pl.lit(True).alias(END))
+    ended = frame.with_columns(pl.lit(None, pl.Boolean).alias(END))
+    batches = pl.concat([ended, last.lazy()]).collect_batches(
+        engine="streaming", lazy=True, **how
+    )
+    complete = False
+    for place, batch in enumerate(batches):
+        if len(batch) and batch.get_column(END).item(-1):
+            complete, batch = True, batch.head(-1)
+            if place and batch.is_empty():
+                break
+        yield batch.drop(END)
+    if not complete:
+        msg = (
+            "Polars stopped before the end of the rows without an error, which is a "
+            "fault of its own: what it wrote to standard error tells where"
+        )
+        raise RuntimeError(msg)
+
+
 def without_pushdown(source: pl.LazyFrame) -> pl.LazyFrame:
     """Block predicate pushdown: Python filters would have to be pickled."""
     return source.map_batches(

@@ -147,19 +147,6 @@ def test_a_catalog_that_does_not_fit(monkeypatch):
     assert evaluate(shop(), "novelty@3", memory_limit=least).height == 1
 
 
-@pytest.mark.parametrize("read", ["batches", "whole"])
-def test_a_panic_is_an_error(read):
-    """Not the end of the rows."""
-
-    def rows(columns):
-        yield pl.DataFrame({"a": [1]})
-        raise pl.exceptions.PanicException("broken")
-
-    frame = lazy_source(rows, pl.Schema({"a": pl.Int64}), name="rows")
-    with pytest.raises(RuntimeError, match=r"Polars panicked, .* broken"):
-        frame.collect() if read == "whole" else list(frame.collect_batches())
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_stays_within_the_limit(tmp_path):

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank.clicks.behavior.ratios import sums
 from polars_rank.clicks.behavior.traced import Traced, parts_in
-from polars_rank.core.source import lazy_source
+from polars_rank.core.source import batches_of, lazy_source
 
 TOGETHER = 100_000  # impressions that are looked through at a time
 NUMBER, QUERY = pl.col("number"), pl.col("query")
@@ -58,9 +58,7 @@ def _looks(
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         known: list[pl.DataFrame] = []
         held, most = 0, TOGETHER
-        for batch in rows.collect_batches(
-            chunk_size=TOGETHER, engine="streaming", lazy=True
-        ):
+        for batch in batches_of(rows, chunk_size=TOGETHER):
             looks = batch.group_by(keys).agg(number=pl.len())
             yield pl.concat([schema.to_frame(), looks], how="diagonal")
             if count_queries:

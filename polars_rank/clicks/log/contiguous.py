@@ -14,7 +14,7 @@ import polars as pl
 from polars_rank._engine.checks.unique import UniquenessCheck
 from polars_rank._engine.layout import reject_if_shuffled
 from polars_rank.core.rules import NOT_CONTIGUOUS
-from polars_rank.core.source import lazy_source, without_pushdown
+from polars_rank.core.source import batches_of, lazy_source, without_pushdown
 from polars_rank.exceptions import DataError
 from polars_rank.io.unreadable import damage_named
 
@@ -67,7 +67,7 @@ def _whole_runs(rows: pl.LazyFrame, key: str) -> Iterator[tuple[pl.DataFrame, Ar
     import numpy as np
 
     rest = rows.collect_schema().to_frame()
-    for batch in rows.collect_batches(engine="streaming", lazy=True):
+    for batch in batches_of(rows):
         known = pl.concat([rest, batch], rechunk=True) if len(rest) else batch
         if known.is_empty():
             continue

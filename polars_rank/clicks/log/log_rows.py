@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_rank._engine.checks.enforce import warn
 from polars_rank.core import rules
-from polars_rank.core.source import lazy_source, without_pushdown
+from polars_rank.core.source import batches_of, lazy_source, without_pushdown
 
 FROM_ONE = (
     "first_position=0 says that positions count from 0, but the smallest is {least}, "
@@ -116,7 +116,7 @@ def watched(rows: pl.LazyFrame) -> pl.LazyFrame:
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         least: Any = None
         positions = rows.select("position")
-        for batch in positions.collect_batches(engine="streaming", lazy=True):
+        for batch in batches_of(positions):
             least = pl.Series([least, batch["position"].min()]).min()
             if least is not None and least < 1:
                 break

@@ -9,7 +9,12 @@ from typing import overload
 import polars as pl
 
 from polars_rank.core.metric.registry import closest
-from polars_rank.core.source import is_rereadable, lazy_source, without_pushdown
+from polars_rank.core.source import (
+    batches_of,
+    is_rereadable,
+    lazy_source,
+    without_pushdown,
+)
 from polars_rank.exceptions import DataError, DataWarning
 from polars_rank.io.frames import EagerFrameLike, FrameLike, as_polars
 from polars_rank.io.objects.list_rows import frame_of_lists, is_rows
@@ -295,7 +300,7 @@ def _checked_as_read(
         kept = [no_rows]
         with damage_named([rows]):
             wanted = rows.select(*dict.fromkeys([*asked, *columns]))
-            for batch in wanted.collect_batches(engine="streaming", lazy=True):
+            for batch in batches_of(wanted):
                 kept.append(batch.select(checked))
                 yield batch
         seen = pl.concat(kept)
