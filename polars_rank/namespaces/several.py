@@ -61,9 +61,8 @@ def _part(
         own = own._replace(no_relevant=measure.no_relevant)
     if not metric.needs_relevant:
         own = own._replace(no_relevant=None)
-    if not metric.tie_sensitive:  # in the same order as the others, if it is one
-        order = "order" if order == "expected" else order
-        own = own._replace(ties=None)
+    if not metric.tie_sensitive:  # in its own order, which the last bit depends on
+        order, own = order_of(None, options.doc), own._replace(ties=None)
     asked = asked_of(metric, label, dict(measure.arguments), own)
     return Part(asked.formula, order, whole=False)
 
