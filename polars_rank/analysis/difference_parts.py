@@ -27,7 +27,8 @@ def parts_of(
     """
     try:
         with catch_warnings(action="ignore"):
-            return reasons(before, after, measure, **options).largest()
+            found = reasons(before, after, measure, max_documents=0, **options)
+            return found.largest()
     except REFUSED as error:
         (parsed,) = parse_measures(measure)
         return not_shown(parsed.name, error)

@@ -116,7 +116,7 @@ def reasons(
     max_documents
         Lowest rank, in either run, to which documents that add nothing are shown, too:
         those among the first k alone, if the measure has a cutoff k. None: all of these
-        are shown, which of long lists takes several times as long.
+        are shown, which of long lists takes several times as long; 0: none.
     convention, memory_limit, temp_dir, progress
         As in :func:`per_query`. With a limit, rows go through buckets on disk.
     **options
@@ -177,11 +177,9 @@ def reasons(
     -0.25
     """
     require_level(level)
-    if max_documents is not None and not (
-        is_whole(max_documents) and max_documents > 0
-    ):
-        msg = "max_documents must be a whole number from 1, or None, not "
-        msg += repr(max_documents)
+    depth = 0 if max_documents is None else max_documents
+    if not is_whole(depth) or depth < 0:
+        msg = f"max_documents must be a whole number, or None, not {max_documents!r}"
         raise ValueError(msg)
     parsed, *others = parse_measures(measure)
     if others:
@@ -408,6 +406,8 @@ class _Study:
         ]  # fmt: skip
         if any(run.convention.unjudged == "drop" for run in runs):
             return "all"
+        if not self.depth:
+            return no_documents(self.names)
         return first_of_runs(runs, self.depth, self.names)
 
     @property

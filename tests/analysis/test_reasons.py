@@ -182,6 +182,7 @@ CHOICES = [
     {"layout": "any"},
     {"on_duplicate": "best"},
     {"max_documents": 2},
+    {"max_documents": 0},
     {"max_documents": None},
 ]
 
@@ -195,7 +196,8 @@ def test_documents_are_those_of_both_contributions(measure, options):
 def require_documents(measure, **options):
     k = int(measure.split("@")[1]) if "@" in measure else None
     before, after = BEFORE, AFTER
-    depths = [rank for rank in (k, options.get("max_documents", 20)) if rank]
+    depths = (k, options.get("max_documents", 20))
+    reach = min((rank for rank in depths if rank is not None), default=99)
     if "on_duplicate" in options:  # a lower copy of each document
         before, after = (
             pl.concat([run, run.with_columns(pl.col("score") - 2)])
@@ -216,7 +218,6 @@ def require_documents(measure, **options):
     }
     for place, (old, new, label, *adds) in documents.items():
         added = adds[1] * scales[1] - adds[0] * scales[0]
-        reach = min(depths, default=99)
         first = any(r is not None and r <= reach for r in (old, new))
         wanted = first or abs(added) > 0
         assert (place in shown) == (wanted and place[0] in valued), place
@@ -691,7 +692,7 @@ def test_lazy_frames_and_buckets_give_the_same(engine, measure, monkeypatch):
         ("num_rel_ret", {}, ValueError, "a count that is summed"),
         (["rr", "ap"], {}, ValueError, "of one measure"),
         ("rr", {"level": 0}, ValueError, "level must lie"),
-        ("rr", {"max_documents": 0}, ValueError, "max_documents must be a whole"),
+        ("rr", {"max_documents": -1}, ValueError, "max_documents must be a whole"),
         ("rr", {"qrel": NEW}, TypeError, "reasons takes no qrel"),
         ("rr", {"weight": "hits"}, pl.exceptions.ColumnNotFoundError, "hits"),
         ("rr", {"query": "item"}, ValueError, "would be called 'item'"),

@@ -56,6 +56,8 @@ def reasons(
     if "qrels_before" in options:
         old = data.open(options["qrels_before"], "qrels")
         options["qrels_before"] = data.renamed(old)
+    if table != "documents":  # the others do not have them
+        options["max_documents"] = 0
     with Bar.of(options):
         found = analysis.reasons(before, after, **options)
     _show(found, table, shown)
