@@ -183,7 +183,7 @@ def test_the_rest_is_said():
     assert all(min(pair) <= 2 for pair in ranks)
     assert re.search(r"The 3 queries that\s+moved the mean most have their lists", html)
     assert "--max-queries" in html
-    assert "rank 2 " in html
+    assert "shown down to rank 2" in html
 
 
 def test_unjudged_documents_can_be_taken_away():
@@ -252,7 +252,7 @@ def test_what_to_judge_leads_to_the_lists():
     cells = texts(html, "judge")
     assert {row[-1] for row in cells} <= {"yes", "no"}
     sure = asked.with_columns(reverses=pl.lit(value=False))
-    assert "No labels of them turn the order" in full(made, to_judge=sure)
+    assert "Not even all of their labels together" in full(made, to_judge=sure)
 
 
 def relabeled(path):
@@ -336,7 +336,7 @@ def test_values_alone_have_a_page_without_documents(by):
     if by is not None:
         rows = texts(html, "segments-0")
         parts = dict(wanted.segments.select("land", "contribution").rows())
-        assert {row[0]: row[-1].replace("−", "-") for row in rows} == {
+        assert {row[0]: row[-2].replace("−", "-") for row in rows} == {
             html_of(land): f"{adds:.4f}" for land, adds in parts.items()
         }
 

@@ -84,12 +84,12 @@
 
   /** The queries that fit the filters, sorted. */
   function fitting() {
-    const word = search.value.trim().toLowerCase();
+    const asked = search.value.trim().toLowerCase().split(/\s+/);
     const found = queries.id.flatMap((_, i) => {
       const d = queries.difference[i];
       const direction = d === null ? "" : d < 0 ? "lower" : d > 0 ? "higher" : "equal";
       const fits =
-        (!word || words(i).includes(word)) &&
+        asked.every((word) => words(i).includes(word)) &&
         (!sign.value || direction === sign.value) &&
         segments.every((s, j) => !s.value || `=${queries.segment[i][j]}` === s.value);
       return fits ? [i] : [];
@@ -184,7 +184,7 @@
   function move(i, after) {
     const [old, now] = [documents.baseline_rank[i], documents.rank[i]];
     if (old === null) return "+ new";
-    if (now === null) return "✕ gone";
+    if (now === null) return "✕ not retrieved";
     if (old === now) return "= same rank";
     const arrow = now < old ? "↑" : "↓";
     return after ? `${arrow} from ${old}` : `${arrow} to ${now}`;

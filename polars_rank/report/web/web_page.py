@@ -182,8 +182,10 @@ def page(
         has_segments=segments is not None,
         pairs=_pairs(comparison),
         gate=gate,
+        checks=_checks(gate),
         slices=_table(slices),
         trend=_trend(trend, first),
+        judged_by=_judged_by(facts),
         **_judged_next(judge, asked, rows[0]["shown"] if rows else []),
     )
 
@@ -262,6 +264,7 @@ def _view(
             "listed": min(count, LISTED),
             "shown": min(count, asked.max_queries),
             "documents": asked.max_documents,
+            "depth": min(_depth(reasons) or asked.max_documents, asked.max_documents),
         },
     }
 
@@ -329,6 +332,26 @@ def _differences(reasons: Any) -> dict[str, Any]:
     }
 
 
+def _checks(gate: Any) -> list[str]:
+    """Tell what a gate found wrong."""
+    if gate is None:
+        return []
+    wrong = gate.checks.filter(~pl.col("verdict").is_in(["pass", "untested"]))
+    segments = wrong.columns[: _place(wrong, "queries")]
+    return [
+        f"{', '.join(str(row[name]) for name in segments)}: the mean moved by "
+        f"{_number(row['difference'], '+')}, and the margin is "
+        f"{_number(row['margin'])}: {row['verdict']}"
+        for row in wrong.to_dicts()
+    ]
+
+
+def _judged_by(facts: Mapping[str, str] | None) -> str:
+    """Name the measure that decides what to judge, if it is known."""
+    known = (facts or {}).get("to judge", "").removeprefix("by ")
+    return f" of {known}" if known else ""
+
+
 def _pairs(comparison: Any) -> dict[str, Any] | None:
     if comparison is None:
         return None
@@ -354,8 +377,26 @@ def _segments(segments: pl.DataFrame | None, by: Sequence[str]) -> Any:
     return {
         "alone": segment_bars(pl.concat(alone)) if len(by) > 1 else "",
         "bars": segment_bars(named),
-        **(_table(named.drop("item")) or {}),
+        **(_table(_with_shares(named, by)) or {}),
     }
+
+
+def _with_shares(segments: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return the columns that tell apart: an interval is beside its difference."""
+    share, whole = pl.col("contribution"), pl.col("contribution").sum()
+    shown = [*by, "queries", "baseline_mean", "mean", "difference", "lower", "upper"]
+    if segments["mix"].abs().max():
+        before = pl.col("baseline_share").alias("share of queries before")
+        mixed = [pl.col("within"), pl.col("mix"), before]
+    else:
+        mixed = []
+    return segments.select(
+        *(name for name in shown if name in segments.columns),
+        *mixed,
+        pl.col("share").alias("share of queries"),
+        "contribution",
+        pl.when(whole != 0).then(share / whole).alias("share of the difference"),
+    )
 
 
 def _judged_next(
@@ -363,7 +404,7 @@ def _judged_next(
 ) -> dict[str, Any]:
     """Return the first documents to judge, with links to the lists on the page."""
     if judge is None:
-        return {"judge": None, "n_judge": 0, "reverses": None}
+        return {"judge": None, "n_judge": 0, "reverses": None, "stakes": False}
     few = judge.head(10)
     ids = identified(
         asked.query if {*asked.query} <= {*few.columns} else few.columns[:1]
@@ -376,6 +417,7 @@ def _judged_next(
     return {
         "judge": {**(_table(few.drop("label", strict=False)) or {}), "links": links},
         "n_judge": len(judge),
+        "stakes": "stake" in judge.columns,
         "reverses": bool(judge["reverses"].any()) if known else None,
     }
 
@@ -403,9 +445,18 @@ def _table(frame: pl.DataFrame | None, most: int = 100) -> dict[str, Any] | None
     if frame is None:
         return None
     numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    p_values = [name for name in frame.columns if name.startswith("p_")]
+    small = 0.5 / 10**PLACES  # what would be shown as 0
+    shown = frame.head(most).with_columns(
+        pl.when(pl.col(name) < small)
+        .then(pl.lit(f"< {10.0**-PLACES:.{PLACES}f}"))
+        .otherwise(pl.col(name).map_elements(_number, pl.String))
+        .alias(name)
+        for name in p_values
+    )
     return {
         "columns": [*zip(frame.columns, numeric, strict=True)],
-        "rows": [[*zip(row, numeric, strict=True)] for row in frame.head(most).rows()],
+        "rows": [[*zip(row, numeric, strict=True)] for row in shown.rows()],
         "left_out": max(0, len(frame) - most),
         "links": [],
     }
@@ -418,7 +469,8 @@ def _number(value: object, sign: str = "") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:{sign}.{PLACES}f}".replace("-", "−")
+        text = f"{value:{sign}.{PLACES}f}".replace("-", "−")
+        return text if text.strip("+−0.") else text.lstrip("+−")
     return str(value)
 
 
