@@ -20,6 +20,7 @@ from polars_rank.cli.input.runs import (
     require_labels,
     require_roles,
 )
+from polars_rank.comparison.sums.definition import fingerprint
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import DEFAULT, convention_of
@@ -99,7 +100,7 @@ class Input:
         """
         if not files:
             raise UsageError("give a FILE to evaluate, or try --example.")
-        sources = [*files, *([] if self.qrels is None else [self.qrels])]
+        sources = [*files, *filter(None, [self.qrels])]
         if twice := next((f for f in sources if sources.count(f) > 1), None):
             raise UsageError(f"{twice} is given twice.")
         place = self.score if rank is None else rank
@@ -109,9 +110,8 @@ class Input:
             judgments = self.open(self.qrels, "qrels")
         elif len(files) > 1:
             last = self.open(files[-1], "qrels")
-            unjudged = not judged and kind_of(last, place, label) == "run"
-            if unjudged:  # TREC text has other columns as a run: it is opened again
-                pass
+            if not judged and kind_of(last, place, label) == "run":
+                pass  # TREC text has other columns as a run: it is opened again
             elif place == label or place not in last.collect_schema():
                 judgments, ran = last, files[:-1]
             else:
@@ -127,21 +127,32 @@ class Input:
     def runs(
         self, files: Sequence[str], options: Options, *, judged: bool = True
     ) -> tuple[Any, Options]:
-        """The run, or all by name, and the options with those about them.
-
-        Columns of the judgments get the names that the runs have.
-        """
+        """The run, or all by name, and the options with those about them."""
         if not files:
             raise UsageError("name a FILE: runs and judgments, or a log.")
         given = self.sort_out(files, options.get("rank"), judged=judged)
-        about, runs = self.options(given), dict[str, pl.LazyFrame]()
-        for run in given.runs:
-            with given.about(run):
-                runs[run.name], asked = given.with_judgments(run, about)
-        qrels = asked["qrels"]
+        runs, about = self.named(given)
+        run = runs if len(runs) > 1 else runs[given.runs[0].name]
+        return run, options | about
+
+    def named(self, given: Files) -> tuple[dict[str, pl.LazyFrame], Options]:
+        """All runs by name, and what they are as arguments.
+
+        Columns of the judgments get the names that the runs have.
+        """
+        about = self.options(given)
+        found = given.each(lambda run, frame, own: (run.name, frame, own), about)
+        qrels = found[-1][-1]["qrels"]
         about = {name: about[name] for name in ("query", "doc", "score", "label")}
         about["qrels"] = None if qrels is None else self.renamed(qrels)
-        return runs if len(runs) > 1 else runs[run.name], options | about
+        return {name: frame for name, frame, _ in found}, about
+
+    def fingerprint(self, given: Files, system: str | None = None) -> str | None:
+        """The fingerprint of the judgments, if there are any in a file of theirs."""
+        about, query = self.options(given), self.qrels_query or self.query
+        columns = [*query, self.qrels_doc or about["doc"], about["label"]]
+        named = [name for name in columns if name not in (None, system)]
+        return None if given.qrels is None else fingerprint(given.qrels, named)
 
 
 @group
