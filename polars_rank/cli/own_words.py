@@ -26,7 +26,6 @@ OWN = kinds(
         "propensities": "File with position and propensity (or alpha and beta); "
         "counterfactual also takes harvest, to estimate them from this log, with their "
         "errors in the intervals.",
-        "qrels": "The file with the judgments.",
         "queries": "File with one row per query and the columns of --by, --weight and "
         "--cluster; without it, they are columns of the runs or judgments.",
         "simulate.example": "Write the log that ships with the package; all other "
@@ -37,11 +36,6 @@ OWN = kinds(
         **dict.fromkeys(("run_columns", "qrels_columns"), LISTED),
         "wide": "The FILE is a table of topics by systems, a column for each system, "
         "with values of this measure.",
-    },
-    column={
-        "evaluate.system": "Column that names the systems in one file; with several "
-        "runs, name of the output column with their tags or file names (default: "
-        "system)."
     },
     choice={
         "edges": "Where a number is cut, instead of --bins, such as words=2,4; may be "

@@ -12,15 +12,15 @@ from polars_rank.cli.input.options import EVALUATING, MEASURES, Input
 from polars_rank.cli.input.runs import Options
 from polars_rank.cli.output.words import emit
 from polars_rank.cli.shown import SEPARATORS, Reported, Shown, written
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.io.frames import same_ids
 from polars_rank.uncertainty.bounds.labelings import grades_of
 
 NOTE = "worth: how many times as many judgments people alone would need."
-LABELS = ("no_relevant", "ties", "missing", "unjudged", "rel", "on_duplicate")
 
 
 @options_of(polars_rank.audit, measures=MEASURES)
-@options_of(polars_rank.per_query, only=("rank", "descending", *LABELS, "max_rank"))
+@options_of(polars_rank.per_query, only=("rank", "descending", *SHORTCUTS, "max_rank"))
 def audit(*files: str, data: Input, shown: Reported, **options: Any) -> None:
     """Measure the effect of every disputed choice: on values, on the order of systems.
 
@@ -35,7 +35,7 @@ def audit(*files: str, data: Input, shown: Reported, **options: Any) -> None:
 
 
 @options_of(polars_rank.bounds, measures=MEASURES)
-@options_of(polars_rank.per_query, only=LABELS)
+@options_of(polars_rank.per_query, only=SHORTCUTS)
 def bounds(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Bound the values over unknown labels, and over orders of ties.
 

@@ -68,10 +68,8 @@ def merge(*files: str, shown: Shown, out: Path | None = None, **options: Any) ->
 @options_of(
     polars_rank.comparison.trend,
     polars_rank.comparison.moments,
-    only=(
-        *("time", "every", "sequential", "measures", "baseline", "level", "query"),
-        *("system", "weight", "cluster"),
-    ),
+    without=("by", "repeat", "tie", "convention", "part"),
+    shared=False,
 )
 def trend(
     *files: str,

@@ -30,10 +30,8 @@ NONE = "none"  # no such column
 NONE_YET: Mapping[str, pl.LazyFrame] = {}
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 QUERY = ("query_id",)
-EVALUATING = (  # how runs are evaluated, where values per query are made first
-    *("rank", "descending", "convention", "missing", "no_relevant", "ties"),
-    *("unjudged", "rel", "max_rank", "check", "on_duplicate"),
-)
+# How runs are evaluated, where values per query are made first.
+EVALUATING = ("rank", "descending", "convention", *SHORTCUTS, "max_rank", "check")
 ABOUT_ITEMS = ("history", "items")  # files, for measures of recommenders
 
 
