@@ -37,6 +37,11 @@ OWN = kinds(
         "wide": "The FILE is a table of topics by systems, a column for each system, "
         "with values of this measure.",
     },
+    column={
+        "evaluate.system": "Column that names the systems in one file; with several "
+        "runs, name of the output column with their tags or file names (default: "
+        "system)."
+    },
     choice={
         "edges": "Where a number is cut, instead of --bins, such as words=2,4; may be "
         "repeated.",

@@ -12,7 +12,7 @@ import polars as pl
 
 import polars_rank
 from polars_rank import analysis, report
-from polars_rank.analysis.difference_parts import REFUSED, not_shown
+from polars_rank.analysis.difference_parts import reasons_of
 from polars_rank.cli.commands.gate import margins
 from polars_rank.cli.commands.moments import PERIOD, over_time
 from polars_rank.cli.commands.why import Explained, first_and_others
@@ -172,7 +172,7 @@ def _of_runs(
     asked |= options
     if any(map(options.get, ABOUT)):
         asked |= data.segments()
-    why, notes = _reasons(runs, measures, asked)
+    why, notes = reasons_of(*first_and_others(runs), measures, **asked)
     found: Options = {"comparison": None, "gate": None}
     # If the weights of the first run are others, nothing is paired.
     several = (len(measures) > 1 or len(runs) > 2) and "weight_before" not in asked
@@ -220,23 +220,6 @@ def _of_values(
         "facts": {"files": ", ".join(files)},
         "count": counts.agg(pl.sum("queries"))["queries"].max(),
     }
-
-
-def _reasons(
-    runs: dict[str, pl.LazyFrame], measures: Sequence[str], asked: Options
-) -> tuple[list[Explained], list[str]]:
-    """The reasons by measure, and a note about each measure that has none."""
-    before, after = first_and_others(runs)
-    found: list[Explained] = []
-    errors: dict[str, Exception] = {}
-    for measure in measures:
-        try:
-            found.append(analysis.reasons(before, after, measure, **asked))
-        except REFUSED as error:
-            errors[measure] = error
-    if not found:
-        raise next(iter(errors.values()))
-    return found, [not_shown(measure, error) for measure, error in errors.items()]
 
 
 def _labeled(why: Sequence[Explained]) -> Views:
