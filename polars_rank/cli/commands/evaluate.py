@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -63,22 +63,21 @@ def evaluate(
     if len(given.sources) > 1:
         remark(str(given))
     asked = data.options(given) | opened(described) | options
-    bar = Bar(asked)
-    every = each or per_query == STDIN
-    functions: list[Evaluating] = [polars_rank.evaluate]
-    functions += [polars_rank.per_query] * (every or target is not None)
-    plans = _plans(given, measures, system, asked, functions)
+    bar, every = Bar(asked), each or per_query == STDIN
+    wanted = Evaluation.of(given, measures, asked, system)
+    plans = wanted.planned(polars_rank.evaluate)
+    if every or target is not None:
+        plans = wanted.planned(polars_rank.per_query)
     with bar:
-        if target is None or every:
-            plans_of = [plan.of(functions[-1]) for plan in plans]
-            found = pl.concat(_passes(given, plans_of), how="vertical_relaxed")
+        if every or target is None:
+            found = wanted.read(plans)
         else:
-            found = _write(given, plans, target, system, quoted=quote_formulas)
+            found = wanted.write(target, quoted=quote_formulas)
     if quote_formulas and shown.form in SEPARATORS:
         found = inert(found)
     if every:
         named = {*data.query, *options.get("keep", ()), *filter(None, [system])}
-        shown.values(found, len(named) + (len(plans) > 1 and system is None))
+        shown.values(found, len(named) + (system is None and wanted.column is not None))
     else:
         sources = ["example"] if example else given.sources
         shown.means(found, _notes(options, [*sources, *described.values()]))
@@ -104,99 +103,79 @@ def _target(file: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to compute for one run, and the column that names it."""
+class Evaluation:
+    """What to compute for each run, and the column that names it.
 
-    run: Run
-    frame: pl.LazyFrame
+    A single run is split by its systems, if ``system`` is a column that tells them.
+    """
+
+    given: Files
     measures: Sequence[str]
     options: Options
+    system: str | None
     column: str | None
 
-    def of(self, function: Evaluating) -> pl.LazyFrame:
-        """Means alone, or values per query alone."""
-        options = accepted(function, self.options)
-        return self._named(function(self.frame, self.measures, **options))
+    @classmethod
+    def of(
+        cls, given: Files, measures: Sequence[str], options: Options, system: str | None
+    ) -> Evaluation:
+        """Plan to tell the runs apart, or the systems of one."""
+        column = None if len(given.runs) == 1 else system or "system"
+        if column is None and system is not None:
+            options = given.runs[0].apart(system, options)
+            options["by"] = [system, *(n for n in options.get("by", ()) if n != system)]
+        if column in (*options["query"], *options.get("by", ()), "queries", *measures):
+            raise UsageError(f"{column} is taken; choose another name with --system.")
+        return cls(given, measures, options, system, column)
 
-    def write(self, target: Path) -> pl.DataFrame:
-        """Write the values of every query, and return the means."""
-        kept = target.with_name(f"rows-{target.name}")
-        both = both_from_file(self.frame, self.measures, kept, **self.options)
-        means, values = map(self._named, both)
-        result = means.collect(engine="streaming")
-        values.sink_parquet(target, engine="streaming")
-        kept.unlink()
-        return result
+    def planned(self, function: Evaluating) -> list[pl.LazyFrame]:
+        """A plan for each run; wrong arguments are told before anything is read."""
 
-    def _named(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        return frame if self.column is None else self.run.named(frame, self.column)
+        def plan(run: Run, frame: pl.LazyFrame, own: Options) -> pl.LazyFrame:
+            found = function(frame, self.measures, **accepted(function, own))
+            return self._named(run, found)
 
+        return self.given.each(plan, self.options)
 
-def _plans(
-    given: Files,
-    measures: Sequence[str],
-    system: str | None,
-    options: Options,
-    functions: Sequence[Evaluating],
-) -> list[Plan]:
-    """Plan each run for these functions; a single run is split by its systems."""
-    column = None if len(given.runs) == 1 else system or "system"
-    if column is None and system is not None:
-        options = given.runs[0].apart(system, options)
-        options["by"] = [system, *(n for n in options.get("by", ()) if n != system)]
-    if column in (*options["query"], *options.get("by", ()), "queries", *measures):
-        raise UsageError(f"{column} is taken; choose another name with --system.")
+    def read(self, plans: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+        """Read one run after the other."""
+        found = []
+        for run, plan in zip(self.given.runs, plans, strict=True):
+            with self.given.about(run):
+                found.append(plan.collect(engine="streaming"))
+        return pl.concat(found, how="vertical_relaxed")
 
-    def planned(run: Run, frame: pl.LazyFrame, own: Options) -> Plan:
-        plan = Plan(run, frame, measures, own, column)
-        for function in functions:  # for wrong arguments, before anything is read
-            plan.of(function)
-        return plan
+    def write(self, target: Path, *, quoted: bool) -> pl.DataFrame:
+        """Compute the means and, in the same pass, write the values of every query."""
+        with private_folder(target.parent) as folder, full_disk(target):
+            rows, parts = folder / "rows.parquet", list[Path]()
 
-    return given.each(planned, options)
+            def part(run: Run, frame: pl.LazyFrame, own: Options) -> pl.DataFrame:
+                parts.append(folder / f"{len(parts)}.parquet")
+                with full_disk(target):
+                    both = both_from_file(frame, self.measures, rows, **own)
+                    means, values = (self._named(run, plan) for plan in both)
+                    found = means.collect(engine="streaming")
+                    values.sink_parquet(parts[-1], engine="streaming")
+                rows.unlink()
+                return found
 
+            found = self.given.each(part, self.options)
+            whole = pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed")
+            format = format_of(target)
+            if quoted and format is not None and format.separator:
+                whole = inert(whole)
+            write(whole, target, metadata=self._about(whole))
+        return pl.concat(found, how="vertical_relaxed")
 
-def _passes(given: Files, frames: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
-    """Read one run after the other."""
-    for run, frame in zip(given.runs, frames, strict=True):
-        with given.about(run):
-            yield frame.collect(engine="streaming")
+    def _named(self, run: Run, frame: pl.LazyFrame) -> pl.LazyFrame:
+        return frame if self.column is None else run.named(frame, self.column)
 
-
-def _write(
-    given: Files,
-    plans: Sequence[Plan],
-    target: Path,
-    system: str | None,
-    *,
-    quoted: bool,
-) -> pl.DataFrame:
-    """Compute the means and, in the same pass, the values of every query."""
-    means = []
-    with private_folder(target.parent) as folder, full_disk(target):
-        parts = [folder / f"{i}.parquet" for i in range(len(plans))]
-        for plan, part in zip(plans, parts, strict=True):
-            with given.about(plan.run), full_disk(target):
-                means.append(plan.write(part))
-        values = pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed")
-        format = format_of(target)
-        if quoted and format is not None and format.separator:
-            values = inert(values)
-        write(values, target, metadata=_about(plans[0], values, system))
-    return pl.concat(means, how="vertical_relaxed")
-
-
-def _about(plan: Plan, values: pl.LazyFrame, system: str | None) -> dict[str, str]:
-    """Metadata of a file of values: version, measures, convention, query."""
-    options = plan.options
-    others = {
-        *options["query"],
-        *options.get("keep", ()),
-        system,
-        options.get("weight"),
-    }
-    schema = values.collect_schema()
-    measures = [n for n, t in schema.items() if t.is_float() and n not in others]
-    query = [name for name in options["query"] if name != system]
-    how = convention_in(options), query
-    return Definition.of(measures, *how, options=options).metadata()
+    def _about(self, values: pl.LazyFrame) -> dict[str, str]:
+        """Metadata of a file of values: version, measures, convention, query."""
+        options, schema = self.options, values.collect_schema()
+        query = [name for name in options["query"] if name != self.system]
+        others = {*query, *options.get("keep", ()), self.system, options.get("weight")}
+        measures = [n for n, t in schema.items() if t.is_float() and n not in others]
+        how = convention_in(options), query
+        return Definition.of(measures, *how, options=options).metadata()
