@@ -14,6 +14,7 @@ from polars_rank.cli.input.runs import (
     Files,
     Options,
     Run,
+    chosen,
     kind_of,
     names_of,
     open_file,
@@ -147,10 +148,9 @@ class Input:
 
     def fingerprint(self, given: Files, system: str | None = None) -> str | None:
         """The fingerprint of the judgments, if there are any in a file of theirs."""
-        about, query = self.options(given), self.qrels_query or self.query
-        columns = [*query, self.qrels_doc or about["doc"], about["label"]]
-        named = [name for name in columns if name not in (None, system)]
-        return None if given.qrels is None else fingerprint(given.qrels, named)
+        query, doc = self.qrels_query or self.query, self.qrels_doc or self.doc
+        names = [n for n in (*query, doc, self.label) if n not in (NONE, system)]
+        return None if given.qrels is None else fingerprint(given.qrels, names)
 
 
 @group
@@ -174,8 +174,8 @@ class Systems(Queried):
 
 def convention_in(options: Options) -> Convention:
     """The convention that the options name and change."""
-    changed = {name: options[name] for name in SHORTCUTS if name in options}
-    return convention_of(options.get("convention", DEFAULT), **changed)
+    named = options.get("convention", DEFAULT)
+    return convention_of(named, **chosen(options, SHORTCUTS))
 
 
 def evaluating(command: F) -> F:
