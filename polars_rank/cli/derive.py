@@ -160,7 +160,7 @@ def option(
 ) -> inspect.Parameter:
     """The option of a keyword: group and help by the vocabulary."""
     name, word = parameter.name, PARAMETERS[parameter.name]
-    hint = cli_type(parameter.annotation, file=word.kind == "file")
+    hint = str | None if word.kind == "file" else cli_type(parameter.annotation)
     if name == "measures":
         hint = tuple[str, ...]
     default = changed.get(name, parameter.default)
@@ -214,10 +214,8 @@ def group(cls: type[T]) -> type[T]:
     return Parameter(name="*")(dataclass(frozen=True, kw_only=True)(cls))
 
 
-def cli_type(hint: Any, *, file: bool = False) -> Any:
-    """The type of an option: text for columns and files, tuples for sequences."""
-    if file:
-        return str | None
+def cli_type(hint: Any) -> Any:
+    """The type of an option: text for columns, tuples for sequences."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return cli_type(inside[0])

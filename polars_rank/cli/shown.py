@@ -112,7 +112,7 @@ class Shown:
         if self.form == "table":
             emit(as_text(table_of(found, title, keys, notes)) + "\n")
         else:
-            self.rows(found, max(keys, 1), [])
+            self.rows(found, max(keys, 1))
 
 
 @group
