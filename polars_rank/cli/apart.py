@@ -44,12 +44,12 @@ def require_outputs_apart(command: Callable[..., Any], given: BoundArguments) ->
     for group in filter(is_dataclass, given.arguments.values()):
         values |= vars(group)
     for name, named in files_of(command).items():
-        value = values.get(name)
-        if value is not None and named.side == "output":
-            outputs[named.option] = value
-        else:
-            inputs += map(str, tuple_of(value))
-    require_apart(outputs, [name for name in inputs if "://" not in name])
+        for file in tuple_of(values.get(name)):
+            if named.side == "output":
+                outputs[named.option] = file
+            elif "://" not in str(file):
+                inputs.append(str(file))
+    require_apart(outputs, inputs)
 
 
 @cache
@@ -102,8 +102,7 @@ def _require_writable(target: Path) -> None:
     if not folder.is_dir():
         raise DataError(f"{target}: no such folder: {folder}")
     try:
-        with TemporaryFile(dir=folder):
-            pass
+        TemporaryFile(dir=folder).close()
     except OSError as error:
         msg = f"{target}: its folder, {folder}, cannot be written to"
         raise DataError(msg) from error
@@ -129,12 +128,10 @@ def _stats(inputs: Iterable[str]) -> Iterator[os.stat_result]:
                 yield os.fstat(sys.stdin.fileno())
             except (OSError, ValueError):  # it is closed, or no file at all
                 continue
-        path = Path(name)
-        found = [path] if path.exists() else map(Path, glob.glob(name, recursive=True))
-        for one in found:
-            for file in one.rglob("*") if one.is_dir() else [one]:
-                if file.is_file():
-                    yield os.stat(file)
+        found = [name] if os.path.exists(name) else glob.glob(name, recursive=True)
+        for one in map(Path, found):
+            files = filter(Path.is_file, [one, *one.rglob("*")])
+            yield from map(os.stat, files)
 
 
 def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +43,7 @@ USAGE = {  # where it is not FILE...
     "split-check": "TRAIN TEST",
     "explain": "MEASURE",
 }
+LISTED: dict[tuple[str, ...], frozenset[str]] = {}  # options of commands
 PLAIN = ("measures", "conventions", "clicks")  # these are used without any
 
 
@@ -65,17 +65,13 @@ def run(argv: Sequence[str]) -> int:
 
 def options(argv: Sequence[str]) -> frozenset[str]:
     """The options of the command that the arguments name: ``--memory-limit`` ..."""
-    return _options(_grammar("plain").parse_commands(argv)[0])
-
-
-@cache
-def _options(path: tuple[str, ...]) -> frozenset[str]:
-    """The options of a command; listing them takes as long as parsing them."""
-    *_, command = _grammar("plain").parse_commands(path)[1]
-    if command.default_command is None:  # a group of commands
+    path, apps, _ = _grammar("plain").parse_commands(argv)
+    if apps[-1].default_command is None:  # a group of commands
         return frozenset()
-    names = (argument.names for argument in command.assemble_argument_collection())
-    return frozenset(chain.from_iterable(names))
+    if path not in LISTED:  # listing them takes as long as parsing them
+        arguments = apps[-1].assemble_argument_collection()
+        LISTED[path] = frozenset(name for own in arguments for name in own.names)
+    return LISTED[path]
 
 
 @cache

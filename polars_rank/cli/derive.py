@@ -52,6 +52,19 @@ class UsageError(CycloptsError):
         super().__init__(msg=text)
 
 
+def assigned(
+    option: str, text: str, form: str, read: Callable[[str], T]
+) -> tuple[str, T]:
+    """Both sides of NAME=VALUE, for an option that takes several."""
+    name, _, value = text.rpartition("=")
+    try:
+        if name:
+            return name, read(value)
+    except ValueError:
+        pass
+    raise UsageError(f"{option} is {form}, not {text!r}.")
+
+
 def options_of(
     *functions: Callable[..., Any],
     only: Iterable[str] = (),
@@ -116,24 +129,29 @@ def is_group(hint: Any) -> bool:
     return isinstance(hint, type) and is_dataclass(hint)
 
 
+def accepted(
+    function: Callable[..., Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Those of the options that a function takes."""
+    names = {p.name for p in parameters_of(function)}
+    return {name: value for name, value in options.items() if name in names}
+
+
 def parameters_of(
     function: Callable[..., Any], *, shared: bool = True
 ) -> list[inspect.Parameter]:
     """All parameters but the first, with types; a shared ``TypedDict`` included."""
-    hints = get_type_hints(function, include_extras=True)
-    _, *others = inspect.signature(function).parameters.values()
+    _, *others = inspect.signature(function, eval_str=True).parameters.values()
     found: dict[str, inspect.Parameter] = {}
     for p in others:
-        hint = hints.get(p.name, Any)
+        hint = p.annotation
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
-            found[p.name] = p.replace(annotation=hint, kind=p.KEYWORD_ONLY)
+            found[p.name] = p.replace(kind=p.KEYWORD_ONLY)
         elif shared and p.kind is p.VAR_KEYWORD and get_origin(hint) is Unpack:
             bundle = get_type_hints(get_args(hint)[0], include_extras=True)
             for name, type_ in bundle.items():
-                new = inspect.Parameter(
-                    name, p.KEYWORD_ONLY, default=None, annotation=type_
-                )
-                found.setdefault(name, new)
+                new = p.replace(name=name, kind=p.KEYWORD_ONLY, annotation=type_)
+                found.setdefault(name, new.replace(default=None))
     return [*found.values()]
 
 
@@ -142,7 +160,7 @@ def option(
 ) -> inspect.Parameter:
     """The option of a keyword: group and help by the vocabulary."""
     name, word = parameter.name, PARAMETERS[parameter.name]
-    hint = cli_type(parameter.annotation, file=word.kind == "file")
+    hint = str | None if word.kind == "file" else cli_type(parameter.annotation)
     if name == "measures":
         hint = tuple[str, ...]
     default = changed.get(name, parameter.default)
@@ -196,10 +214,8 @@ def group(cls: type[T]) -> type[T]:
     return Parameter(name="*")(dataclass(frozen=True, kw_only=True)(cls))
 
 
-def cli_type(hint: Any, *, file: bool = False) -> Any:
-    """The type of an option: text for columns and files, tuples for sequences."""
-    if file:
-        return str | None
+def cli_type(hint: Any) -> Any:
+    """The type of an option: text for columns, tuples for sequences."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return cli_type(inside[0])

@@ -26,7 +26,6 @@ OWN = kinds(
         "propensities": "File with position and propensity (or alpha and beta); "
         "counterfactual also takes harvest, to estimate them from this log, with their "
         "errors in the intervals.",
-        "qrels": "The file with the judgments.",
         "queries": "File with one row per query and the columns of --by, --weight and "
         "--cluster; without it, they are columns of the runs or judgments.",
         "simulate.example": "Write the log that ships with the package; all other "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, Unpack, overload
 
 import polars as pl
@@ -103,3 +104,19 @@ def evaluate_both(
             for part in (means, values)
         )
     )
+
+
+def both_from_file(
+    frame: pl.LazyFrame,
+    measures: Measures,
+    path: Path,
+    **options: Unpack[RequestOptions],
+) -> Both[pl.LazyFrame]:
+    """Read, rank and join once, into a file of few columns: both are plans over it.
+
+    So neither is held in memory, however many queries there are.
+    """
+    whole: Any = DEFAULTS | {**options}
+    rows, finish = plan_both(Request.of(frame, measures, result="means", **whole))
+    rows.sink_parquet(path, compression="lz4", engine="streaming")
+    return Both(*finish(pl.scan_parquet(path, glob=False)))

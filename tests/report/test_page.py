@@ -8,6 +8,7 @@ import re
 from functools import cache
 from html import escape as html_of
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote
 
 import polars as pl
@@ -304,6 +305,24 @@ def test_several_runs_and_measures_are_views_of_a_page():
     assert len(ids) == len({*ids})
     judge = pl.read_csv(json.loads(Tags(html).own)["judge"].encode())
     assert not judge.select("query_id", "doc_id").is_duplicated().any()
+
+
+def test_the_command_asks_for_labels_only_where_it_evaluates(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made, ids = data(), ["query_id", "doc_id"]
+    for name in ("before", "after", "qrels"):
+        made[name].write_parquet(f"{name}.parquet")
+    files = [f"{name}.parquet" for name in ("before", "after", "qrels")]
+    assert main(["page", *files, "-m", "dcg", "--max-rank", "2", "-o", "p.html"]) == 0
+    judge = pl.read_csv(
+        json.loads(Tags(Path("p.html").read_text()).own)["judge"].encode()
+    )
+    seen = [
+        made[side].sort("score", descending=True).group_by("query_id").head(2)
+        for side in ("before", "after")
+    ]
+    unjudged = pl.concat(seen).unique(ids).join(made["qrels"], on=ids, how="anti")
+    assert {*judge.select(ids).rows()} == {*unjudged.select(ids).rows()}
 
 
 def compared(made, **options):

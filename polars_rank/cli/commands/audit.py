@@ -10,18 +10,17 @@ import polars_rank
 from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import EVALUATING, MEASURES, Input
 from polars_rank.cli.input.runs import Options
-from polars_rank.cli.output.show import show_rows, written
 from polars_rank.cli.output.words import emit
-from polars_rank.cli.shown import Reported, Shown
+from polars_rank.cli.shown import SEPARATORS, Reported, Shown, written
+from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.io.frames import same_ids
 from polars_rank.uncertainty.bounds.labelings import grades_of
 
 NOTE = "worth: how many times as many judgments people alone would need."
-LABELS = ("no_relevant", "ties", "missing", "unjudged", "rel", "on_duplicate")
 
 
 @options_of(polars_rank.audit, measures=MEASURES)
-@options_of(polars_rank.per_query, only=("rank", "descending", *LABELS, "max_rank"))
+@options_of(polars_rank.per_query, only=("rank", "descending", *SHORTCUTS, "max_rank"))
 def audit(*files: str, data: Input, shown: Reported, **options: Any) -> None:
     """Measure the effect of every disputed choice: on values, on the order of systems.
 
@@ -29,16 +28,14 @@ def audit(*files: str, data: Input, shown: Reported, **options: Any) -> None:
     """
     run, options = data.runs(files, options)
     found = polars_rank.audit(run, **options)
-    form = shown.form
-    if form in ("csv", "tsv"):
-        joined = pl.col("swapped", "significant_swaps").list.join("; ")
-        show_rows(found.choices.with_columns(joined), form, keys=3)
+    if shown.form in SEPARATORS:
+        shown.frame(found.choices, "", 3)
     else:
-        emit(written(found, form) + "\n")
+        emit(written(found, shown.form) + "\n")
 
 
 @options_of(polars_rank.bounds, measures=MEASURES)
-@options_of(polars_rank.per_query, only=LABELS)
+@options_of(polars_rank.per_query, only=SHORTCUTS)
 def bounds(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     """Bound the values over unknown labels, and over orders of ties.
 

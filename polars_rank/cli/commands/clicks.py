@@ -16,9 +16,8 @@ from polars_rank import clicks
 from polars_rank.cli.derive import F, UsageError, group, options_of, tuple_of
 from polars_rank.cli.input.runs import Options, open_file
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import pairs, show, show_rows, show_values
 from polars_rank.cli.output.words import remark, sentence
-from polars_rank.cli.shown import Shown
+from polars_rank.cli.shown import Shown, pairs, show
 from polars_rank.clicks.behavior.measures import DEFAULT
 from polars_rank.clicks.simulation.design import UserModel
 from polars_rank.core.vocabulary import PARAMETERS
@@ -95,13 +94,13 @@ class OfLog(Shown):
         ``keys`` columns name a row, besides those of ``--by``.
         """
         log, given = self.log(files), opened(options)
-        with Bar.of(given):
+        with Bar(given):
             table = function(log, **given).collect(engine="streaming")
         if self.out is not None:
             write(table, self.out)
         keys += len(options.get("by", ()))
         if keys or self.form != "table":
-            show_values(table, keys=keys, format=self.form)
+            self.values(table, keys)
         else:
             show(pairs("measure", "value", table.row(0, named=True)))
 
@@ -114,7 +113,7 @@ def report(*files: str, shown: Shown, example: bool = False, **options: Any) -> 
     and in a table of its own on a terminal.
     """
     log, given = OfLog(example=example).log(files), opened(options)
-    with Bar.of(given):
+    with Bar(given):
         found = clicks.report(log, **given)
     for _, count, message in found.faults.rows():
         warnings.warn(f"{message} ({count} found)", DataWarning, stacklevel=2)
@@ -123,16 +122,15 @@ def report(*files: str, shown: Shown, example: bool = False, **options: Any) -> 
     if broken:
         text = f"{broken} of {rows} rows break a rule; clicks, positions and pairs are"
         warnings.warn(f"{text} those of the others", DataWarning, stacklevel=2)
+    shown.rows(found.facts, 1, [pairs("", "", facts)])
     if shown.form != "table":
-        show_rows(found.facts, shown.form, keys=1)
         return
-    show(pairs("", "", facts))
     faults = found.faults.select("rule", "message", "rows")
     for table, keys in ((found.positions, 1), (faults, 2), (found.methods, 3)):
         if not table.is_empty():
             show("")
             told = [_in_options(table[n]) for n in ("message", "why") if n in table]
-            show_values(table.with_columns(told), keys=keys, format="table")
+            shown.values(table.with_columns(told), keys)
 
 
 def _in_options(messages: pl.Series) -> pl.Series:
@@ -206,12 +204,12 @@ def counterfactual(*files: str, shown: OfLog, bias: Bias, **options: Any) -> Non
 @command(clicks.sensitivity, "LOG... --new COLUMN", measure="dcg@10")
 def sensitivity(*files: str, shown: OfLog, **options: Any) -> None:
     """Show how the winner depends on the position bias that is assumed."""
-    options = shown.taken(options, new=EXAMPLE_SYSTEMS)
+    options = _with_systems(shown.taken(options, new=EXAMPLE_SYSTEMS))
     names = ("eta", "system", "crossover", "estimate", "difference")
     columns = [*options.get("by", ()), *names]
     shown.print(
         lambda log, **given: clicks.sensitivity(log, **given).select(columns),
-        *(files, _with_systems(options), 3),
+        *(files, options, 3),
     )
 
 
@@ -264,13 +262,13 @@ def compare_arms(
     control = control or shown.taken({}, control="A").get("control")
     if control is None:
         raise UsageError(f"name the arm to compare with: {_choices(log, arm)}.")
-    dtype = log.collect_schema().get(arm)
-    value: object = control
+    dtype, value = log.collect_schema().get(arm, pl.String), None
     if dtype == pl.Boolean:
-        value = {"true": True, "false": False}.get(control.lower(), control)
-    elif dtype is not None and dtype.is_integer() and control.lstrip("-").isdigit():
-        value = int(control)
-    shown.print(clicks.compare_arms, files, options | {"control": value}, keys=2)
+        value = {"true": True, "false": False}.get(control.lower())
+    elif dtype.is_integer():
+        value = pl.Series([control]).cast(dtype, strict=False).item()
+    options["control"] = control if value is None else value
+    shown.print(clicks.compare_arms, files, options, keys=2)
 
 
 def _choices(log: pl.LazyFrame, arm: str) -> str:

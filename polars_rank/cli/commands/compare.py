@@ -17,11 +17,18 @@ from polars_rank.cli.input.options import (
     Systems,
     evaluating,
 )
-from polars_rank.cli.input.runs import Options, open_file
+from polars_rank.cli.input.runs import Options, chosen, open_file, opened
 from polars_rank.cli.input.values import values_of
-from polars_rank.cli.output.show import as_form, inert, show_rows, table_of, written
 from polars_rank.cli.output.words import emit
-from polars_rank.cli.shown import Reported, Shown
+from polars_rank.cli.shown import (
+    SEPARATORS,
+    Reported,
+    Shown,
+    as_form,
+    inert,
+    table_of,
+    written,
+)
 from polars_rank.comparison.explained import with_parts
 from polars_rank.comparison.input.values import metric_of
 from polars_rank.comparison.result import Comparison
@@ -56,10 +63,9 @@ def compare(
     """
     if options.get("by") == (NONE,):
         options["by"] = ()
-    form = shown.form
-    if parts and (table is not None or form not in ("table", "markdown")):
+    if parts and (table is not None or shown.form not in ("table", "markdown")):
         raise UsageError("--parts goes with the tables: --format table or markdown.")
-    choices = {name: options[name] for name in EVALUATING if name in options}
+    choices = chosen(options, EVALUATING)
     catalog = next(filter(_is_of_catalog, options.get("measures", ())), None)
     if catalog is not None:
         if per_query is not None:
@@ -78,12 +84,12 @@ def compare(
     if plot is not None:
         draw = found.plot.segments if options.get("by") else found.plot.forest
         draw().save(str(plot))
-    if table is not None or form in ("csv", "tsv"):
-        _show(found, table or "pairs", form, quoted=quote_formulas)
-        return
     if parts:
         found = _with_parts(found, files, data, choices, options)
-    emit(written(found, form) + "\n")
+    if table is None and shown.form not in SEPARATORS:
+        emit(written(found, shown.form) + "\n")
+    else:
+        _show(found, table or "pairs", shown, quoted=quote_formulas)
 
 
 def _is_of_catalog(name: str) -> bool:
@@ -99,9 +105,7 @@ def _of_runs(
     runs, given = data.runs(files, choices, judged=judged)
     if not isinstance(runs, dict) and given["qrels"] is None:
         raise UsageError("name two runs or more, each a FILE.")
-    about = {name: options[name] for name in ABOUT_ITEMS if name in options}
-    given |= {name: open_file(file, "qrels") for name, file in about.items()}
-    given |= data.segments()
+    given |= opened(chosen(options, ABOUT_ITEMS)) | data.segments()
     return polars_rank.compare(runs, **{**options, **given})
 
 
@@ -113,34 +117,31 @@ def _with_parts(
     options: Options,
 ) -> Comparison:
     """Add the largest parts of the differences."""
-    wrong = "--parts are of runs: name two runs or more, each a FILE."
-    if data.example:
-        raise UsageError(wrong)
-    runs, given = data.runs(files, dict(choices), judged=False)
-    if not isinstance(runs, dict):
-        raise UsageError(wrong)
+    own = () if data.example else files
+    runs, given = data.runs(own, dict(choices), judged=False) if own else ({}, {})
+    if not isinstance(runs, dict) or not runs:
+        raise UsageError("--parts are of runs: name two runs or more, each a FILE.")
     given |= data.segments()
-    for name in ("by", "weight", "cluster"):
-        given[name] = options.get(name) or None
+    given |= {name: options.get(name) or None for name in ("by", "weight", "cluster")}
     measures = found.pairs["measure"].unique(maintain_order=True).to_list()
     return with_parts(found, runs, measures, options.get("baseline"), **given)
 
 
-def _show(found: Comparison, name: TableName, format: str, *, quoted: bool) -> None:
+def _show(found: Comparison, name: TableName, shown: Shown, *, quoted: bool) -> None:
     """Print one of the tables: as rows, or as it is among the others."""
     named = dict(zip(("means", "pairs"), found.in_order(), strict=True))
     rows = named.get(name, found.between_segments)
     if rows is None:
         raise UsageError("--table between_segments needs segments: name --by.")
     keys = rows.columns.index("segments" if name == "between_segments" else "queries")
-    if format in ("json", "csv", "tsv"):
-        rows = inert(rows) if quoted and format != "json" else rows
-        show_rows(rows, format, keys=keys)
-        return
-    tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
-    title = "Differences between segments"
-    table = tables.get(name) or table_of(rows, title, keys, [WELCH])
-    emit(as_form(table, format) + "\n")
+    if shown.form == "json":
+        shown.rows(rows, keys)
+    elif shown.form in SEPARATORS:
+        shown.rows(inert(rows) if quoted else rows, keys)
+    else:
+        tables = dict(zip(("means", "pairs"), found.tables(), strict=True))
+        own = table_of(rows, "Differences between segments", keys, [WELCH])
+        emit(as_form(tables.get(name, own), shown.form) + "\n")
 
 
 @options_of(polars_rank.compare, only=COMPARING, shared=False)

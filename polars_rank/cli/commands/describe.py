@@ -13,9 +13,9 @@ import polars_rank
 from polars_rank import recommend
 from polars_rank.cli.derive import UsageError, options_of
 from polars_rank.cli.input.options import NONE, Input
-from polars_rank.cli.output.show import pairs, show, show_rows
+from polars_rank.cli.input.runs import Options, Run
 from polars_rank.cli.output.words import STDIN, terminal
-from polars_rank.cli.shown import Shown
+from polars_rank.cli.shown import Shown, pairs, show
 from polars_rank.conventions.explain import Choice, explanation
 from polars_rank.conventions.tools import DEFAULT, TOOLS, complete_arguments
 from polars_rank.core.metric.registry import METRICS, Metric
@@ -35,7 +35,7 @@ def measures(*, shown: Shown) -> None:
     ]
     columns = ["family", "measure", "description", "parameters", "aliases"]
     found = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-    show_rows(found, shown.form, keys=len(columns), table=_families())
+    shown.rows(found, len(columns), _families())
 
 
 @options_of()
@@ -45,7 +45,7 @@ def conventions(*, shown: Shown) -> None:
     table = _grid((n, Text(tool, style="cyan"), Text(does)) for n, tool, does in rows)
     columns = ["convention", "tool", "description"]
     found = pl.DataFrame(rows, schema=columns, orient="row")
-    show_rows(found, shown.form, keys=3, table=[table])
+    shown.rows(found, 3, [table])
 
 
 def _families() -> Iterator[Table | Text]:
@@ -97,12 +97,13 @@ def match_report(*files: str, data: Input, shown: Shown) -> None:
     given = data.sort_out(files)
     if given.qrels is None or len(given.runs) > 1:
         raise UsageError("give one run and its judgments.")
-    [run] = given.runs
-    with given.about(run):
-        frame, asked = given.with_judgments(run, data.options(given))
-        found = polars_rank.match_report(frame, **asked).collect(engine="streaming")
+    [found] = given.each(_matched, data.options(given))
     counted = {n: v if v is None or "share" in n else int(v) for n, v in found.rows()}
-    show_rows(found, shown.form, keys=1, table=[pairs("", "value", counted)])
+    shown.rows(found, 1, [pairs("", "value", counted)])
+
+
+def _matched(_: Run, frame: pl.LazyFrame, asked: Options) -> pl.DataFrame:
+    return polars_rank.match_report(frame, **asked).collect(engine="streaming")
 
 
 @options_of(recommend.check_split)

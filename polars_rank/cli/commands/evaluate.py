@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 import polars_rank
 import polars_rank.example
-from polars_rank._engine.plan import plan_both
-from polars_rank._engine.request import Request
 from polars_rank._files.errors import full_disk
 from polars_rank._files.temporary import private_folder
-from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.derive import UsageError, accepted, options_of
 from polars_rank.cli.input.options import MEASURES, Input, convention_in
-from polars_rank.cli.input.runs import Files, Options, Run, open_file
+from polars_rank.cli.input.runs import Files, Options, Run, chosen, opened, taken
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import inert, show_means, show_values
 from polars_rank.cli.output.words import STDIN, remark
-from polars_rank.cli.shown import Shown
+from polars_rank.cli.shown import SEPARATORS, Shown, inert
+from polars_rank.comparison.sums.definition import Definition
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.tools import DEFAULT
-from polars_rank.evaluation.deciding import FRAMES, OPTIONS
+from polars_rank.evaluation.both import both_from_file
 from polars_rank.io import write
 from polars_rank.io.formats import extensions, format_of
 from polars_rank.measures.measure import parse_measures, reads_labels
 
+Evaluating: TypeAlias = Callable[..., pl.LazyFrame]  # evaluate, or per_query
 BESIDE = ("queries", "segments", "history", "items")  # files beside runs and judgments
 
 
@@ -57,46 +56,40 @@ def evaluate(
         files = data.only_example(files, polars_rank.example.path())
     target = None if per_query in (None, STDIN) else _target(per_query)
     measures = options.pop("measures")
-    described = {name: options.pop(name) for name in BESIDE if name in options}
+    described = taken(options, BESIDE)
     judged = reads_labels(parse_measures(measures))
     given = data.sort_out(files, options.get("rank"), judged=judged)
     given = replace(given, beside=described)
     if len(given.sources) > 1:
         remark(str(given))
-    frames = {side: open_file(file, "qrels") for side, file in described.items()}
-    asked = Options(**data.options(given), **frames, **options)
-    quoted = quote_formulas and shown.form in ("csv", "tsv")
-    bar = Bar.of(asked)
-    means_alone = per_query is None and not each
-    plans = _plans(given, measures, system, asked, means_alone=means_alone)
-    if each or per_query == STDIN:
-        with bar:
-            values = _passes(given, [plan.values() for plan in plans])
-        named = {*data.query, *options.get("keep", ()), *filter(None, [system])}
-        keys = len(named) + (len(plans) > 1 and system is None)
-        values = inert(values) if quoted else values
-        show_values(values, keys=keys, format=shown.form)
-        return
+    asked = data.options(given) | opened(described) | options
+    bar, every = Bar(asked), each or per_query == STDIN
+    wanted = Evaluation.of(given, measures, asked, system)
+    plans = wanted.planned(polars_rank.evaluate)
+    if every or target is not None:
+        plans = wanted.planned(polars_rank.per_query)
     with bar:
-        if target is None:
-            means = _passes(given, [plan.means() for plan in plans])
+        if every or target is None:
+            found = wanted.read(plans)
         else:
-            means = _write(given, plans, target, quote_formulas=quote_formulas)
-    sources = ["example"] if example else given.sources
-    notes = _notes(options, [*sources, *described.values()])
-    keys = means.columns.index("queries")
-    means = inert(means) if quoted else means
-    show_means(means, notes, keys=keys, format=shown.form)
+            found = wanted.write(target, quoted=quote_formulas)
+    if quote_formulas and shown.form in SEPARATORS:
+        found = inert(found)
+    if every:
+        named = {*data.query, *options.get("keep", ()), *filter(None, [system])}
+        shown.values(found, len(named) + (system is None and wanted.column is not None))
+    else:
+        sources = ["example"] if example else given.sources
+        shown.means(found, _notes(options, [*sources, *described.values()]))
 
 
-def _notes(chosen: Options, files: Sequence[str]) -> list[str]:
+def _notes(options: Options, files: Sequence[str]) -> list[str]:
     """Say below the means what they are."""
-    convention = ["convention", chosen.get("convention", DEFAULT)]
-    for name in SHORTCUTS:
-        if name in chosen:
-            convention.append(f"--{name.replace('_', '-')} {chosen[name]}")
+    convention = ["convention", options.get("convention", DEFAULT)]
+    for name, choice in chosen(options, SHORTCUTS).items():
+        convention.append(f"--{name.replace('_', '-')} {choice}")
     said = {"max_rank": "max rank", "weight": "weighted by"}
-    more = [f"{words} {chosen[name]}" for name, words in said.items() if name in chosen]
+    more = [f"{said[name]} {value}" for name, value in chosen(options, said).items()]
     listed = files if len(files) < 8 else [*files[:6], f"and {len(files) - 6} more"]
     return [" ".join(convention), *more, ", ".join(listed)]
 
@@ -110,110 +103,79 @@ def _target(file: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to compute for one run, and the column that names it."""
+class Evaluation:
+    """What to compute for each run, and the column that names it.
 
-    run: Run
-    frame: pl.LazyFrame
+    A single run is split by its systems, if ``system`` is a column that tells them.
+    """
+
+    given: Files
     measures: Sequence[str]
     options: Options
-    column: str | None = None
-    system: str | None = None  # column that tells systems within one file apart
+    system: str | None
+    column: str | None
 
-    def means(self) -> pl.LazyFrame:
-        """Means alone."""
-        return self._of(polars_rank.evaluate, "keep")
+    @classmethod
+    def of(
+        cls, given: Files, measures: Sequence[str], options: Options, system: str | None
+    ) -> Evaluation:
+        """Plan to tell the runs apart, or the systems of one."""
+        column = None if len(given.runs) == 1 else system or "system"
+        if column is None and system is not None:
+            options = given.runs[0].apart(system, options)
+            options["by"] = [system, *(n for n in options.get("by", ()) if n != system)]
+        if column in (*options["query"], *options.get("by", ()), "queries", *measures):
+            raise UsageError(f"{column} is taken; choose another name with --system.")
+        return cls(given, measures, options, system, column)
 
-    def values(self) -> pl.LazyFrame:
-        """Values per query alone."""
-        return self._of(polars_rank.per_query, "by", "weight", "stats")
+    def planned(self, function: Evaluating) -> list[pl.LazyFrame]:
+        """A plan for each run; wrong arguments are told before anything is read."""
 
-    def _of(self, function: Callable[..., pl.LazyFrame], *lacks: str) -> pl.LazyFrame:
-        options = {n: v for n, v in self.options.items() if n not in lacks}
-        return self._named(function(self.frame, self.measures, **options))
+        def plan(run: Run, frame: pl.LazyFrame, own: Options) -> pl.LazyFrame:
+            found = function(frame, self.measures, **accepted(function, own))
+            return self._named(run, found)
 
-    def write(self, target: Path) -> pl.DataFrame:
-        """Write the values of every query, and return the means."""
-        whole: Options = dict.fromkeys(FRAMES[2:]) | OPTIONS | self.options
-        rows, finish = plan_both(
-            Request.of(self.frame, self.measures, result="means", **whole)
-        )
-        kept = target.with_name(f"rows-{target.name}")
-        rows.sink_parquet(kept, compression="lz4", engine="streaming")
-        means, values = map(self._named, finish(pl.scan_parquet(kept, glob=False)))
-        result = means.collect(engine="streaming")
-        values.sink_parquet(target, engine="streaming")
-        kept.unlink()
-        return result
+        return self.given.each(plan, self.options)
 
-    def _named(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        return frame if self.column is None else self.run.named(frame, self.column)
+    def read(self, plans: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+        """Read one run after the other."""
+        found = []
+        for run, plan in zip(self.given.runs, plans, strict=True):
+            with self.given.about(run):
+                found.append(plan.collect(engine="streaming"))
+        return pl.concat(found, how="vertical_relaxed")
 
+    def write(self, target: Path, *, quoted: bool) -> pl.DataFrame:
+        """Compute the means and, in the same pass, write the values of every query."""
+        with private_folder(target.parent) as folder, full_disk(target):
+            rows, parts = folder / "rows.parquet", list[Path]()
 
-def _plans(
-    given: Files,
-    measures: Sequence[str],
-    system: str | None,
-    options: Options,
-    *,
-    means_alone: bool,
-) -> list[Plan]:
-    """Plan each run; a single run is split by its systems."""
-    alone, column = len(given.runs) == 1, system or "system"
-    if alone and system is not None:
-        options = given.runs[0].apart(system, options)
-        options["by"] = [system, *(n for n in options.get("by", ()) if n != system)]
-    taken = [*options["query"], *options.get("by", ()), "queries", *measures]
-    if not alone and column in taken:
-        raise UsageError(f"{column} is taken; choose another name with --system.")
-    plans = []
-    for run in given.runs:
-        with given.about(run):
-            frame, own = given.with_judgments(run, options)
-            named = None if alone else column
-            plans.append(Plan(run, frame, measures, own, named, system))
-            plans[-1].means()  # for errors in the arguments, before anything is read
-            if not means_alone:
-                plans[-1].values()
-    return plans
+            def part(run: Run, frame: pl.LazyFrame, own: Options) -> pl.DataFrame:
+                parts.append(folder / f"{len(parts)}.parquet")
+                with full_disk(target):
+                    both = both_from_file(frame, self.measures, rows, **own)
+                    means, values = (self._named(run, plan) for plan in both)
+                    found = means.collect(engine="streaming")
+                    values.sink_parquet(parts[-1], engine="streaming")
+                rows.unlink()
+                return found
 
+            found = self.given.each(part, self.options)
+            whole = pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed")
+            format = format_of(target)
+            if quoted and format is not None and format.separator:
+                whole = inert(whole)
+            write(whole, target, metadata=self._about(whole))
+        return pl.concat(found, how="vertical_relaxed")
 
-def _passes(given: Files, frames: Sequence[pl.LazyFrame]) -> pl.DataFrame:
-    """Read one run after the other."""
-    found = []
-    for run, frame in zip(given.runs, frames, strict=True):
-        with given.about(run):
-            found.append(frame.collect(engine="streaming"))
-    return pl.concat(found, how="vertical_relaxed")
+    def _named(self, run: Run, frame: pl.LazyFrame) -> pl.LazyFrame:
+        return frame if self.column is None else run.named(frame, self.column)
 
-
-def _write(
-    given: Files, plans: Sequence[Plan], target: Path, *, quote_formulas: bool
-) -> pl.DataFrame:
-    """Compute the means and, in the same pass, the values of every query."""
-    means = []
-    with private_folder(target.parent) as folder, full_disk(target):
-        parts = [folder / f"{i}.parquet" for i in range(len(plans))]
-        for plan, part in zip(plans, parts, strict=True):
-            with given.about(plan.run), full_disk(target):
-                means.append(plan.write(part))
-        values = pl.concat(map(pl.scan_parquet, parts), how="vertical_relaxed")
-        format = format_of(target)
-        if quote_formulas and format is not None and format.separator:
-            values = inert(values)
-        write(values, target, metadata=_about(plans[0], values))
-    return pl.concat(means, how="vertical_relaxed")
-
-
-def _about(plan: Plan, values: pl.LazyFrame) -> dict[str, str]:
-    """Metadata of a file of values: version, measures, convention, query."""
-    from polars_rank.comparison.sums.definition import Definition
-
-    options = plan.options
-    keep, weight = options.get("keep", ()), options.get("weight")
-    others = {*options["query"], *keep, plan.system, weight}
-    schema = values.collect_schema()
-    measures = [n for n, t in schema.items() if t.is_float() and n not in others]
-    convention = convention_in(options)
-    query = [name for name in options["query"] if name != plan.system]
-    return Definition.of(measures, convention, query, options=options).metadata()
+    def _about(self, values: pl.LazyFrame) -> dict[str, str]:
+        """Metadata of a file of values: version, measures, convention, query."""
+        options, schema = self.options, values.collect_schema()
+        query = [name for name in options["query"] if name != self.system]
+        others = {*query, *options.get("keep", ()), self.system, options.get("weight")}
+        measures = [n for n, t in schema.items() if t.is_float() and n not in others]
+        how = convention_in(options), query
+        return Definition.of(measures, *how, options=options).metadata()

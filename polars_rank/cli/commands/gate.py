@@ -14,12 +14,12 @@ import polars_rank
 from polars_rank.analysis.difference_parts import REFUSED, not_shown
 from polars_rank.cli.apart import require_apart
 from polars_rank.cli.commands.why import before_and_after
-from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.derive import UsageError, assigned, options_of
 from polars_rank.cli.input.options import Queried, evaluating
-from polars_rank.cli.input.runs import Options, open_file, recorded
+from polars_rank.cli.input.runs import Options, chosen, open_file, recorded
 from polars_rank.cli.input.values import Asked
-from polars_rank.cli.output.show import written
 from polars_rank.cli.output.words import STDIN, emit
+from polars_rank.cli.shown import written
 from polars_rank.comparison.gate.gate_of_runs import explained
 from polars_rank.comparison.gate.gate_result import Gate
 from polars_rank.exceptions import DataError
@@ -52,34 +52,38 @@ def gate(
     if update_baseline:
         sources = [*files, *filter(None, (data.qrels, data.queries))]
         require_apart({"--update-baseline": base}, sources)
-        if _is_run(base, asked):
+    elif base == Path(STDIN):
+        raise UsageError("BASE -: a baseline is a file, not standard input; name it.")
+    elif not base.exists():
+        raise DataError(f"{base}: no such file; write it with --update-baseline.")
+    place = asked.choices.get("rank", data.score)
+    compares = base.exists() and place in data.open(str(base), "run").collect_schema()
+    if update_baseline:
+        if compares:
             msg = "is a run, not values per query; name another BASE."
             raise DataError(f"{base}: {msg}")
         values, definition = asked.values(files)
         definition.write(values, base)
         emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
         return 0
-    if base == Path(STDIN):
-        raise UsageError("BASE -: a baseline is a file, not standard input; name it.")
-    if not base.exists():
-        raise DataError(f"{base}: no such file; write it with --update-baseline.")
-    compares = _is_run(base, asked)
     if not asked.measures and not compares:
         schema = open_file(str(base), "run").collect_schema()
-        taken = [*data.query, *asked.beside]
-        floats = [n for n, t in schema.items() if t.is_float() and n not in taken]
+        others = [*data.query, *asked.beside]
+        floats = [n for n, t in schema.items() if t.is_float() and n not in others]
         asked = replace(asked, measures=floats)
     with recorded() as said:
         values, definition = asked.values(files)
         old = asked.values([str(base), *files[1:]])[0] if compares else base
+    before = open_file(str(base), "run") if isinstance(old, Path) else old
+    listed = all("documents" in own.collect_schema() for own in (before, values))
     own = polars_rank.gate(
         values,
         asked.measures or None,
         baseline=old,
         query=data.query,
-        documents=_lists_of(old, values),
+        documents="documents" if listed else None,
         margin=margins(margin),
-        floors=dict(_assigned("--floor", f) for f in floor),
+        floors=_by_measure("--floor", floor),
         definition=definition,
         **options,
     )
@@ -102,11 +106,10 @@ def _explained(own: Gate, files: Sequence[str], asked: Asked, options: Options) 
     """
     failed = own.checks.filter(pl.col("verdict") == "fail")["measure"]
     measures = failed.unique(maintain_order=True).to_list()
-    about: Options = {name: options.get(name) or None for name in ("by", "weight")}
     try:
         with catch_warnings(action="ignore"):
             runs = before_and_after(files, asked.data, dict(asked.choices))
-            about |= asked.data.segments()
+            about = asked.data.segments() | chosen(options, ("by", "weight"))
     except (UsageError, *REFUSED) as error:
         notes = (not_shown(measure, error) for measure in measures)
         return replace(own, notes=(*own.notes, *notes))
@@ -114,39 +117,17 @@ def _explained(own: Gate, files: Sequence[str], asked: Asked, options: Options) 
     return explained(own, before, after, measures, **given, **about)
 
 
-def _is_run(base: Path, asked: Asked) -> bool:
-    if not base.exists():
-        return False
-    data = asked.data
-    schema = data.open(str(base), "run").collect_schema()
-    return asked.choices.get("rank", data.score) in schema
-
-
-def _lists_of(base: Path | pl.DataFrame, values: pl.DataFrame) -> str | None:
-    """The column with the first documents of every query, where both have it."""
-    old = base if isinstance(base, pl.DataFrame) else open_file(str(base), "run")
-    schemas = (values.schema, old.collect_schema())
-    return "documents" if all("documents" in schema for schema in schemas) else None
-
-
 def margins(given: Sequence[str]) -> float | dict[str, float]:
     """The margin of all measures, or that of each."""
-    if len(given) == 1 and "=" not in given[0]:
-        return _number("--margin", given[0])
-    if not all("=" in text for text in given):
-        raise UsageError("--margin is one number, or MEASURE=NUMBER repeated.")
-    return dict(_assigned("--margin", text) for text in given) or 0.0
-
-
-def _assigned(option: str, text: str) -> tuple[str, float]:
-    name, sign, value = text.rpartition("=")
-    if not sign or not name:
-        raise UsageError(f"{option} is MEASURE=NUMBER, not {text!r}.")
-    return name, _number(option, value)
-
-
-def _number(option: str, text: str) -> float:
+    if len(given) != 1 or "=" in given[0]:
+        if not all("=" in text for text in given):
+            raise UsageError("--margin is one number, or MEASURE=NUMBER repeated.")
+        return _by_measure("--margin", given) or 0.0
     try:
-        return float(text)
+        return float(given[0])
     except ValueError:
-        raise UsageError(f"{option}: {text!r} is not a number.") from None
+        raise UsageError(f"--margin: {given[0]!r} is not a number.") from None
+
+
+def _by_measure(option: str, given: Sequence[str]) -> dict[str, float]:
+    return dict(assigned(option, text, "MEASURE=NUMBER", float) for text in given)

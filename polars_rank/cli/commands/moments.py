@@ -43,9 +43,8 @@ def moments(
     """
     values, definition = values_of(files, data, options)
     if "definition" in values.columns:
-        raise UsageError(
-            f"{files[0]}: holds moments; add them up with polars-rank merge."
-        )
+        msg = "holds moments; add them up with polars-rank merge."
+        raise UsageError(f"{files[0]}: {msg}")
     found = polars_rank.comparison.moments(
         values, definition=definition, path=out, **options
     )
@@ -69,10 +68,8 @@ def merge(*files: str, shown: Shown, out: Path | None = None, **options: Any) ->
 @options_of(
     polars_rank.comparison.trend,
     polars_rank.comparison.moments,
-    only=(
-        *("time", "every", "sequential", "measures", "baseline", "level", "query"),
-        *("system", "weight", "cluster"),
-    ),
+    without=("by", "repeat", "tie", "convention", "part"),
+    shared=False,
 )
 def trend(
     *files: str,
@@ -96,13 +93,8 @@ def trend(
         options.pop("system", None)
     else:
         options["query"] = query
-    found = polars_rank.comparison.trend(
-        values,
-        names or None,
-        time=time or PERIOD,
-        window=None if window == "none" else window,
-        **options,
-    )
+    options |= {"time": time or PERIOD, "window": None if window == "none" else window}
+    found = polars_rank.comparison.trend(values, names or None, **options)
     if plot is not None:
         from polars_rank.report import curves
 
@@ -136,20 +128,25 @@ def _show(
     """Print the sums, or say what was written."""
     if out is None or shown.format is not None:
         shown.frame(found, "Moments", "other", long=(DEFINITION, DIGESTS))
-    if out is not None:
-        alone = found.filter(pl.col("other").is_null())
-        per_system = alone.group_by("measure", "system").agg(pl.col("queries").sum())
-        queries = per_system.select(pl.col("queries").max()).item()
-        systems, measures = (
-            ", ".join(map(str, alone[name].unique(maintain_order=True)))
-            for name in ("system", "measure")
-        )
-        judged = [] if definition is None else definition.judged
-        if len(judged) > 1:
-            judged = [f"{len(judged)} different"]
-        told = [f"{queries} queries", systems, measures]
-        told += [f"judgments {judgments}" for judgments in judged]
-        emit(f"{out}: {'; '.join(told)}\n")
+    if out is None:
+        return
+    alone = found.filter(pl.col("other").is_null())
+    per_system = alone.group_by("measure", "system").agg(pl.sum("queries"))
+    queries = per_system.select(pl.max("queries")).item()
+    systems, measures = (
+        ", ".join(map(str, alone[name].unique(maintain_order=True)))
+        for name in ("system", "measure")
+    )
+    judged = [] if definition is None else definition.judged
+    if len(judged) > 1:
+        judged = [f"{len(judged)} different"]
+    told = [
+        f"{queries} queries",
+        systems,
+        measures,
+        *map("judgments {}".format, judged),
+    ]
+    emit(f"{out}: {'; '.join(told)}\n")
 
 
 def over_time(
@@ -161,9 +158,8 @@ def over_time(
     first = open_file(files[0], "run")
     if len(files) == 1 and not is_moments(first.collect_schema()):
         if time is None:
-            raise UsageError(
-                f"{files[0]}: holds no moments; name its column of time with --time"
-            )
+            msg = "holds no moments; name its column of time with --time"
+            raise UsageError(f"{files[0]}: {msg}")
         return first, False
     parts = open_moments(files, {files[0]: first})
     by = [] if time is None else [time]

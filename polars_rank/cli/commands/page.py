@@ -12,29 +12,30 @@ import polars as pl
 
 import polars_rank
 from polars_rank import analysis, report
-from polars_rank.analysis.difference_parts import REFUSED, not_shown
+from polars_rank.analysis.difference_parts import reasons_of
 from polars_rank.cli.commands.gate import margins
 from polars_rank.cli.commands.moments import PERIOD, over_time
-from polars_rank.cli.commands.why import Explained
-from polars_rank.cli.derive import UsageError, group, options_of
+from polars_rank.cli.commands.why import Explained, first_and_others
+from polars_rank.cli.derive import UsageError, accepted, group, options_of
 from polars_rank.cli.input.options import Queried
-from polars_rank.cli.input.runs import Files, Options, open_file, recorded
+from polars_rank.cli.input.runs import (
+    Files,
+    Options,
+    chosen,
+    open_file,
+    recorded,
+    taken,
+)
 from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.words import emit
-from polars_rank.comparison.sums.definition import fingerprint
 from polars_rank.comparison.sums.moments import is_moments
-from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.exceptions import DataError
 from polars_rank.report.web.page_content import of_values
 
 SYSTEM = "system"
 USUAL = ("ndcg@10",)
-SHOWN = ("title", "url", "text", "max_queries", "max_documents")  # how, and how much
-DEPTH = ("max_documents",)  # which the reasons go down to, too
 ABOUT = ("by", "weight", "weight_before", "cluster")
-COLUMNS = ("query", "doc", "score", "label")
-MEMORY = ("memory_limit", "temp_dir")
 Views: TypeAlias = list[tuple[dict[str, str], pl.DataFrame]]  # queries, and labels
 
 
@@ -61,10 +62,8 @@ class Page(Queried):
         """
         summed = is_moments(values.columns)
         if summed and (self.margin or self.features):
-            msg = "--margin and --features need runs, or values per query."
-            raise UsageError(msg)
-        roles: Options = {"query": self.query, "level": asked.get("level", 0.95)}
-        roles |= {name: asked.get(name) or None for name in ("weight", "cluster")}
+            raise UsageError("--margin and --features need runs, or values per query.")
+        roles = chosen(asked, ("level", "weight", "cluster")) | {"query": self.query}
         base = None if summed else values[SYSTEM][0]
         with catch_warnings(action="ignore"):
             found = polars_rank.compare(
@@ -76,7 +75,7 @@ class Page(Queried):
         if len(parts) != 2:
             msg = "--margin is of a gate, of the run before and one run after."
             raise UsageError(msg)
-        roles |= {"margin": margins(self.margin), "by": asked.get("by") or None}
+        roles |= chosen(asked, ["by"]) | {"margin": margins(self.margin)}
         verdict = polars_rank.gate(parts[1], measures, baseline=parts[0], **roles)
         return {"comparison": found, "gate": verdict}
 
@@ -89,8 +88,7 @@ class Page(Queried):
             return None
         moments, summed = over_time(days, None, None, measures)
         if not summed:
-            msg = f"{days[0]}: holds no moments; see polars-rank moments."
-            raise UsageError(msg)
+            raise UsageError(f"{days[0]}: holds no moments; see polars-rank moments.")
         return polars_rank.comparison.trend(moments, measures or None, time=PERIOD)
 
     def slices(self, views: Views) -> pl.DataFrame | None:
@@ -135,15 +133,15 @@ def page(
     first = data.open(files[0], "run") if files else pl.LazyFrame()
     columns, rank = first.collect_schema().names(), options.get("rank")
     summed = is_moments(columns)
-    shown = {name: options.pop(name) for name in SHOWN if name in options}
+    shown = taken(options, accepted(report.page, options))
     alone = len(files) == 1 and data.qrels is None
-    with Bar.of(options), recorded() as said:
+    with Bar(options), recorded() as said:
         if summed or (alone and (rank or data.score) not in columns):
             content = _of_values(files, data, measures, options)
         else:
             given = data.sort_out(files, rank, dict.fromkeys(files[:1], first))
-            depth = {name: shown[name] for name in DEPTH if name in shown}
-            content = _of_runs(given, data, measures or USUAL, options, depth)
+            depth = accepted(analysis.reasons, shown)  # the reasons go down to it, too
+            content = _of_runs(given, data, measures or USUAL, options | depth)
         content["notes"] = [*dict.fromkeys(said), *content.get("notes", ())]
         count = content.pop("count")
         about = open_file(data.documents, "qrels") if data.documents else None
@@ -160,49 +158,42 @@ def page(
 
 
 def _of_runs(
-    given: Files,
-    data: Page,
-    measures: Sequence[str],
-    options: Options,
-    depth: Options,
+    given: Files, data: Page, measures: Sequence[str], options: Options
 ) -> Options:
     """What a page shows of runs, down to the documents."""
     if len(given.runs) < 2:
         msg = "name the run before, the run after it, or several, and their judgments."
         raise UsageError(msg)
     if "qrels_before" in options:
-        options["qrels_before"] = data.open(options["qrels_before"], "qrels")
-        given = replace(given, before=options["qrels_before"])
-    runs, asked = {}, data.options(given)
-    for run in given.runs:
-        runs[run.name], asked = given.with_judgments(run, data.options(given))
+        old = data.open(options["qrels_before"], "qrels")
+        given = replace(given, before=old)
+        options["qrels_before"] = data.renamed(old)
+    runs, asked = data.named(given)
     asked |= options
     if any(map(options.get, ABOUT)):
         asked |= data.segments()
-    why, notes = _reasons(runs, measures, asked | depth)
+    why, notes = reasons_of(*first_and_others(runs), measures, **asked)
     found: Options = {"comparison": None, "gate": None}
     # If the weights of the first run are others, nothing is paired.
     several = (len(measures) > 1 or len(runs) > 2) and "weight_before" not in asked
     if several or data.margin:
         wanted = Asked.of(data, options | {"measures": measures}, SYSTEM)
-        memory = {name: asked[name] for name in MEMORY if name in asked}
+        memory = chosen(asked, ("memory_limit", "temp_dir"))
         wanted = replace(wanted, choices=wanted.choices | memory)
         with catch_warnings(action="ignore"):  # they were told with the reasons
             values = wanted.joined(wanted.of_runs(given), str(given))
         known = (SYSTEM, *data.query, *wanted.beside)
         names = [name for name in values.columns if name not in known]
         found = data.compared(values, names, asked)
-    facts = {"files": str(given)}
-    if given.qrels is not None:
-        ids = [*(data.qrels_query or data.query), data.qrels_doc or data.doc]
-        facts["judgments"] = fingerprint(given.qrels, [*ids, data.label])
+    facts, judged = {"files": str(given)}, data.fingerprint(given)
+    facts |= {} if judged is None else {"judgments": judged}
     measure = why[0].settings["measure"]
     return {
         "reasons": why,
         "comparison": found["comparison"] if several else None,
         "gate": found["gate"],
         "slices": data.slices(_labeled(why)),
-        "to_judge": _judged_next(runs, measure, data, asked),
+        "to_judge": _judged_next(runs, measure, asked),
         "names": (given.runs[0].name, given.runs[1].name),
         "facts": facts | {"to judge": f"by {measure}"},
         "notes": notes,
@@ -231,24 +222,6 @@ def _of_values(
     }
 
 
-def _reasons(
-    runs: dict[str, pl.LazyFrame], measures: Sequence[str], asked: Options
-) -> tuple[list[Explained], list[str]]:
-    """The reasons by measure, and a note about each measure that has none."""
-    (_, before), *others = runs.items()
-    after = others[0][1] if len(others) == 1 else dict(others)
-    found: list[Explained] = []
-    errors: dict[str, Exception] = {}
-    for measure in measures:
-        try:
-            found.append(analysis.reasons(before, after, measure, **asked))
-        except REFUSED as error:
-            errors[measure] = error
-    if not found:
-        raise next(iter(errors.values()))
-    return found, [not_shown(measure, error) for measure, error in errors.items()]
-
-
 def _labeled(why: Sequence[Explained]) -> Views:
     """The queries of each comparison, with what tells it from the others."""
     found: Views = []
@@ -263,17 +236,13 @@ def _labeled(why: Sequence[Explained]) -> Views:
 
 
 def _judged_next(
-    runs: dict[str, pl.LazyFrame], measure: str, data: Page, asked: Options
+    runs: dict[str, pl.LazyFrame], measure: str, asked: Options
 ) -> pl.DataFrame | None:
     """The documents to judge next; None if all are judged, or a query has no weight."""
     if asked["qrels"] is None:
         return None
-    own = ("rank", "descending", "convention", "segments", "weight")
-    names = (*COLUMNS, *own, *SHORTCUTS)
-    given = {name: asked[name] for name in names if name in asked}
-    given["qrels"] = data.renamed(asked["qrels"])
     try:
-        return analysis.to_judge(runs, measure, **given)
+        return analysis.to_judge(runs, measure, **accepted(analysis.to_judge, asked))
     except DataError as error:
         # Judgments that hold the weights have none of queries without judgments.
         if error.rule not in ("nothing_to_judge", "invalid_weight"):

@@ -10,20 +10,18 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from polars_rank import analysis
-from polars_rank.cli.derive import UsageError, options_of
+from polars_rank.cli.derive import UsageError, assigned, options_of
 from polars_rank.cli.input.options import Input
-from polars_rank.cli.input.runs import Options, open_file
+from polars_rank.cli.input.runs import Options, open_file, taken
 from polars_rank.cli.output.bar import Bar
-from polars_rank.cli.output.show import as_form, table_of, written
 from polars_rank.cli.output.words import emit
-from polars_rank.cli.shown import Shown
+from polars_rank.cli.shown import SEPARATORS, Shown, as_form, table_of, written
 from polars_rank.core.exact.state import DEFINITION
 from polars_rank.io.write import write
-from polars_rank.report.table import Table
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
+Explained: TypeAlias = analysis.Reasons | analysis.SeveralReasons
 OURS = ("after", "qrels", "system")
-OF_SUMS = ("of", "query", "bins", "part")
 
 
 @options_of(analysis.changes, without=OURS)
@@ -36,7 +34,7 @@ def changes(
     are any, the judgments.
     """
     before, after, options = before_and_after(files, data, options)
-    with Bar.of(options):
+    with Bar(options):
         found = analysis.changes(before, after, **options)
     _show(found, table, shown)
 
@@ -51,14 +49,13 @@ def reasons(
     judgments.
     """
     before, after, options = before_and_after(files, data, options)
-    if options["qrels"] is None:
-        raise UsageError("name the judgments, last or with --qrels.")
+    _require_judgments(options)
     if "qrels_before" in options:
         old = data.open(options["qrels_before"], "qrels")
         options["qrels_before"] = data.renamed(old)
     if table != "documents":  # the others do not have them
         options["max_documents"] = 0
-    with Bar.of(options):
+    with Bar(options):
         found = analysis.reasons(before, after, **options)
     _show(found, table, shown)
 
@@ -71,8 +68,7 @@ def to_judge(*files: str, data: Input, shown: Shown, **options: Any) -> None:
     what is printed as csv is a file of judgments.
     """
     runs, options = data.runs(files, options)
-    if options["qrels"] is None:
-        raise UsageError("name the judgments, last or with --qrels.")
+    _require_judgments(options)
     with Bar():
         found = analysis.to_judge(runs, **options)
     title = f"To judge, for {options['measure']}"
@@ -88,7 +84,7 @@ def contributions(*files: str, data: Input, shown: Shown, **options: Any) -> Non
     run, options = data.runs(files, options)
     if isinstance(run, dict):
         raise UsageError("name one run, and its judgments.")
-    with Bar.of(options):
+    with Bar(options):
         found = analysis.contributions(run, **options).lazy().collect()
     title = f"What documents add to {options['measure']}"
     shown.frame(found, title, len(data.query) + 1)
@@ -110,8 +106,10 @@ def slices(
     """
     if not files:
         raise UsageError("name a FILE: values per query, or sums that --out wrote.")
-    made = {name: options.pop(name) for name in OF_SUMS if name in options}
-    made |= {"edges": dict(map(_edges, edges))} if edges else {}
+    made = taken(options, ("of", "query", "bins", "part"))
+    if edges:
+        form = "FEATURE=NUMBERS, such as words=2,4"
+        made["edges"] = dict(assigned("--edges", e, form, _numbers) for e in edges)
     values = open_file(files[0], "run")
     if DEFINITION in values.collect_schema():
         if features or made or out is not None:
@@ -131,17 +129,13 @@ def slices(
     shown.frame(found, "Slices, the largest impact first")
 
 
-def _edges(text: str) -> tuple[str, list[float]]:
-    name, sign, numbers = text.rpartition("=")
-    try:
-        found = [float(number) for number in numbers.split(",")]
-    except ValueError:
-        sign = ""
-    if not sign or not name:
-        raise UsageError(
-            f"--edges is FEATURE=NUMBERS, such as words=2,4, not {text!r}."
-        )
-    return name, found
+def _numbers(text: str) -> list[float]:
+    return [float(number) for number in text.split(",")]
+
+
+def _require_judgments(options: Options) -> None:
+    if options["qrels"] is None:
+        raise UsageError("name the judgments, last or with --qrels.")
 
 
 def before_and_after(
@@ -153,20 +147,26 @@ def before_and_after(
     runs, options = data.runs(files, options, judged=False)
     if not isinstance(runs, dict):
         raise UsageError("name two runs or more, and the judgments last.")
+    return *first_and_others(runs), options
+
+
+def first_and_others(runs: dict[str, pl.LazyFrame]) -> tuple[pl.LazyFrame, Any]:
+    """The first run, and the other one or the others by name."""
     (_, before), *others = runs.items()
-    after = others[0][1] if len(others) == 1 else dict(others)
-    return before, after, options
-
-
-Explained: TypeAlias = analysis.Reasons | analysis.SeveralReasons
+    return before, others[0][1] if len(others) == 1 else dict(others)
 
 
 def _show(found: analysis.Changes | Explained, part: Part | None, shown: Shown) -> None:
     form = shown.form
-    if part is None and form not in ("csv", "tsv", "json"):
+    if part is None and form not in (*SEPARATORS, "json"):
         told = written(found, form)
-        if not isinstance(found, analysis.Changes):
-            told += "\n\n" + as_form(largest_parts(found), form)
+        if not isinstance(found, analysis.Changes):  # files are read once more
+            parts = found.largest()
+            title = (
+                f"The largest parts of the difference in {found.settings['measure']}"
+            )
+            keys = parts.columns.index("queries")
+            told += "\n\n" + as_form(table_of(parts, title, keys), form)
         emit(told + "\n")
         return
     name = part or "summary"
@@ -176,10 +176,3 @@ def _show(found: analysis.Changes | Explained, part: Part | None, shown: Shown) 
     rows = rows.lazy().collect(engine="streaming")
     texts = [*takewhile(lambda dtype: dtype == pl.String, rows.dtypes)]
     shown.frame(rows, name.capitalize(), len(texts))
-
-
-def largest_parts(found: Explained) -> Table:
-    """The largest parts of differences; files are read for them once more."""
-    parts = found.largest()
-    title = f"The largest parts of the difference in {found.settings['measure']}"
-    return table_of(parts, title, parts.columns.index("queries"))

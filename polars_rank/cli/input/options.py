@@ -14,12 +14,14 @@ from polars_rank.cli.input.runs import (
     Files,
     Options,
     Run,
+    chosen,
     kind_of,
     names_of,
     open_file,
     require_labels,
     require_roles,
 )
+from polars_rank.comparison.sums.definition import fingerprint
 from polars_rank.conventions.choices import SHORTCUTS
 from polars_rank.conventions.convention import Convention
 from polars_rank.conventions.tools import DEFAULT, convention_of
@@ -29,10 +31,8 @@ NONE = "none"  # no such column
 NONE_YET: Mapping[str, pl.LazyFrame] = {}
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 QUERY = ("query_id",)
-EVALUATING = (  # how runs are evaluated, where values per query are made first
-    *("rank", "descending", "convention", "missing", "no_relevant", "ties"),
-    *("unjudged", "rel", "max_rank", "check", "on_duplicate"),
-)
+# How runs are evaluated, where values per query are made first.
+EVALUATING = ("rank", "descending", "convention", *SHORTCUTS, "max_rank", "check")
 ABOUT_ITEMS = ("history", "items")  # files, for measures of recommenders
 
 
@@ -99,7 +99,7 @@ class Input:
         """
         if not files:
             raise UsageError("give a FILE to evaluate, or try --example.")
-        sources = [*files, *([] if self.qrels is None else [self.qrels])]
+        sources = [*files, *filter(None, [self.qrels])]
         if twice := next((f for f in sources if sources.count(f) > 1), None):
             raise UsageError(f"{twice} is given twice.")
         place = self.score if rank is None else rank
@@ -109,9 +109,8 @@ class Input:
             judgments = self.open(self.qrels, "qrels")
         elif len(files) > 1:
             last = self.open(files[-1], "qrels")
-            unjudged = not judged and kind_of(last, place, label) == "run"
-            if unjudged:  # TREC text has other columns as a run: it is opened again
-                pass
+            if not judged and kind_of(last, place, label) == "run":
+                pass  # TREC text has other columns as a run: it is opened again
             elif place == label or place not in last.collect_schema():
                 judgments, ran = last, files[:-1]
             else:
@@ -127,21 +126,31 @@ class Input:
     def runs(
         self, files: Sequence[str], options: Options, *, judged: bool = True
     ) -> tuple[Any, Options]:
-        """The run, or all by name, and the options with those about them.
-
-        Columns of the judgments get the names that the runs have.
-        """
+        """The run, or all by name, and the options with those about them."""
         if not files:
             raise UsageError("name a FILE: runs and judgments, or a log.")
         given = self.sort_out(files, options.get("rank"), judged=judged)
-        about, runs = self.options(given), dict[str, pl.LazyFrame]()
-        for run in given.runs:
-            with given.about(run):
-                runs[run.name], asked = given.with_judgments(run, about)
-        qrels = asked["qrels"]
+        runs, about = self.named(given)
+        run = runs if len(runs) > 1 else runs[given.runs[0].name]
+        return run, options | about
+
+    def named(self, given: Files) -> tuple[dict[str, pl.LazyFrame], Options]:
+        """All runs by name, and what they are as arguments.
+
+        Columns of the judgments get the names that the runs have.
+        """
+        about = self.options(given)
+        found = given.each(lambda run, frame, own: (run.name, frame, own), about)
+        qrels = found[-1][-1]["qrels"]
         about = {name: about[name] for name in ("query", "doc", "score", "label")}
         about["qrels"] = None if qrels is None else self.renamed(qrels)
-        return runs if len(runs) > 1 else runs[run.name], options | about
+        return {name: frame for name, frame, _ in found}, about
+
+    def fingerprint(self, given: Files, system: str | None = None) -> str | None:
+        """The fingerprint of the judgments, if there are any in a file of theirs."""
+        query, doc = self.qrels_query or self.query, self.qrels_doc or self.doc
+        names = [n for n in (*query, doc, self.label) if n not in (NONE, system)]
+        return None if given.qrels is None else fingerprint(given.qrels, names)
 
 
 @group
@@ -165,8 +174,8 @@ class Systems(Queried):
 
 def convention_in(options: Options) -> Convention:
     """The convention that the options name and change."""
-    changed = {name: options[name] for name in SHORTCUTS if name in options}
-    return convention_of(options.get("convention", DEFAULT), **changed)
+    named = options.get("convention", DEFAULT)
+    return convention_of(named, **chosen(options, SHORTCUTS))
 
 
 def evaluating(command: F) -> F:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -24,11 +24,13 @@ from polars_rank.io.scan import FileFormat, scan
 from polars_rank.io.unreadable import damage_named, files_of
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+T = TypeVar("T")
 Options: TypeAlias = dict[str, Any]  # keyword arguments of a function of the library
 FAILED = pl.exceptions.PolarsError, pl.exceptions.PanicException
 BEIR = ["query-id", "corpus-id", "score"]
 TREC = ["query_id", "doc_id", "score", "system"]
 TAGS = 10_000  # lines of a file that are asked for their tag
+OF_JUDGMENTS = " is not in the judgments| of the judgments "
 TREC_QRELS = ["query_id", "iteration", "doc_id", "label"]
 
 
@@ -109,6 +111,16 @@ class Files:
         frame, qrels = same_ids(run.frame, qrels, files, ids)
         return frame, options | {"qrels": qrels}
 
+    def each(
+        self, function: Callable[[Run, pl.LazyFrame, Options], T], options: Options
+    ) -> list[T]:
+        """Call a function with each run and its judgments; errors name the file."""
+        found = []
+        for run in self.runs:
+            with self.about(run):
+                found.append(function(run, *self.with_judgments(run, options)))
+        return found
+
     def _about(self, run: Run, message: str) -> str:
         """The message, with the name of the file that it is about."""
         for side, file in self.beside.items():
@@ -120,10 +132,9 @@ class Files:
                 f"{run.file}: {told}; write one of the files again with ids of the "
                 "other's type, or as CSV, where all ids are text"
             )
-        if " is not in the judgments" in message or " of the judgments " in message:
-            return f"{self.sources[-1]}: {message}"
-        if message.startswith("judgments: "):
-            return f"{self.sources[-1]}: {message.removeprefix('judgments: ')}"
+        told = message.removeprefix("judgments: ")
+        if told != message or re.search(OF_JUDGMENTS, message):
+            return f"{self.sources[-1]}: {told}"
         told = message.removeprefix("run: ")
         return f"{run.file}: {told.replace('not in the frame', 'not in the file')}"
 
@@ -176,6 +187,21 @@ def open_file(
     except (DataError, ValueError) as error:  # each side has options of its own
         msg = re.sub(r"\b(format|columns)=", rf"{kind}_\1=", str(error))
         raise type(error)(msg) from None
+
+
+def chosen(options: Options, names: Iterable[str]) -> Options:
+    """Those of the options that were given."""
+    return {name: options[name] for name in names if name in options}
+
+
+def taken(options: Options, names: Iterable[str]) -> Options:
+    """Those of the options that were given, which are options no more."""
+    return {name: options.pop(name) for name in names if name in options}
+
+
+def opened(files: Mapping[str, str]) -> Options:
+    """Files beside runs and judgments, as arguments."""
+    return {name: open_file(file, "qrels") for name, file in files.items()}
 
 
 def require_labels(runs: Sequence[Run], place: str, label: str | None) -> None:

@@ -19,9 +19,17 @@ from polars_rank.cli.input.options import (
     Systems,
     convention_in,
 )
-from polars_rank.cli.input.runs import Files, Options, Run, open_file, require_column
+from polars_rank.cli.input.runs import (
+    Files,
+    Options,
+    Run,
+    open_file,
+    opened,
+    require_column,
+    taken,
+)
 from polars_rank.comparison.gate.left_documents import first_documents
-from polars_rank.comparison.sums.definition import Definition, fingerprint
+from polars_rank.comparison.sums.definition import Definition
 from polars_rank.comparison.sums.merging import definition_of_parts
 from polars_rank.comparison.sums.moments import is_moments
 from polars_rank.conventions.tools import DEFAULT
@@ -69,11 +77,8 @@ class Asked:
     @classmethod
     def of(cls, data: Queried, options: Options, system: str | None) -> Asked:
         """Take what says how runs are evaluated out of the options."""
-        chosen, about_items = (
-            {name: options.pop(name) for name in names if name in options}
-            for names in (EVALUATING, ABOUT_ITEMS)
-        )
-        choices = {"convention": DEFAULT} | chosen
+        choices = {"convention": DEFAULT} | taken(options, EVALUATING)
+        about_items = taken(options, ABOUT_ITEMS)
         measures = options.pop("measures", ())
         about = (*options.get("by", ()), options.get("weight"), options.get("cluster"))
         beside = [name for name in about if name is not None]
@@ -85,11 +90,10 @@ class Asked:
         if not files:
             raise UsageError("name a FILE: runs and judgments, or values per query.")
         if self.system in data.query:
-            msg = (
+            raise UsageError(
                 f"{self.system!r} is the column of the queries; name that of the "
                 "systems with --system, or that of the queries with --query."
             )
-            raise UsageError(msg)
         first = data.open(files[0], "run")
         names = first.collect_schema().names()
         if is_moments(names):
@@ -139,35 +143,25 @@ class Asked:
         given = replace(given, beside=self.about_items)
         if self.system is None and len(given.runs) > 1:
             raise UsageError("name one new run, and its judgments.")
-        values, judged, options = self.of_runs(given), None, data.options(given)
-        if given.qrels is not None:
-            ids = [c for c in data.qrels_query or data.query if c != self.system]
-            about = [data.qrels_doc or options["doc"], options["label"]]
-            judged = fingerprint(given.qrels, [*ids, *filter(None, about)])
-        how = convention_in(choices), data.query, judged, options | choices
+        values, options = self.of_runs(given), data.options(given) | choices
+        judged = data.fingerprint(given, self.system)
+        how = convention_in(choices), data.query, judged, options
         return values, Definition.of(measures, *how)
 
     def of_runs(self, given: Files) -> pl.DataFrame:
-        """Values per query of runs."""
-        items = {n: open_file(file, "qrels") for n, file in self.about_items.items()}
-        options = self.data.options(given) | self.choices | items
-        parts = {run.file: self._of_run(given, run, options) for run in given.runs}
-        return concatenated(parts, "vertical_relaxed").collect()
-
-    def _of_run(self, given: Files, run: Run, options: Options) -> pl.LazyFrame:
-        """Values of a run; a single one may hold several systems."""
+        """Values per query of runs; a single one may hold several systems."""
         system, single = self.system, len(given.runs) == 1
         beside = [] if self.data.queries is not None else [*dict.fromkeys(self.beside)]
-        with given.about(run):
-            frame, asked = given.with_judgments(run, options)
-            frames = [frame, *([] if given.qrels is None else [given.qrels])]
+        hint = "It must be in the runs, in the judgments or in --queries."
+
+        def values_of(run: Run, frame: pl.LazyFrame, asked: Options) -> pl.DataFrame:
+            frames = [one for one in (frame, given.qrels) if one is not None]
             known = [name for one in frames for name in one.collect_schema()]
             for name in beside:
-                hint = "It must be in the runs, in the judgments or in --queries."
                 require_column(run.file, name, known, hint)
+            keep = [n for n in beside if n not in {system, *asked["query"]}]
             if system is not None and single:
                 asked = run.apart(system, asked)
-            keep = [n for n in beside if n not in {system, *options["query"]}]
             measures = list(self.measures or MEASURES)
             values = polars_rank.per_query(frame, measures, keep=keep, **asked)
             if system is None and asked["doc"] is not None:
@@ -177,7 +171,14 @@ class Asked:
                 first = first_documents(frame, ids, doc, place, descending=high)
                 values = values.join(first, on=ids, how="left", nulls_equal=True)
             found = values.collect(engine="streaming")
-        return (found if single else run.named(found, str(system))).lazy()
+            return found if single else run.named(found, str(system))
+
+        options = self.data.options(given) | self.choices | opened(self.about_items)
+        found = given.each(values_of, options)
+        parts = {
+            run.file: own.lazy() for run, own in zip(given.runs, found, strict=True)
+        }
+        return concatenated(parts, "vertical_relaxed").collect()
 
     def joined(self, values: pl.DataFrame, file: str) -> pl.DataFrame:
         """Values with segment, weight and cluster, if a file has those of queries."""

@@ -1,4 +1,4 @@
-"""What the command prints: results, messages, help and progress.
+"""What the command prints beside results: messages, help and progress.
 
 This room imports no other of the command.
 """

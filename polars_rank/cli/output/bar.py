@@ -20,23 +20,18 @@ STAGES = {"partition": "rows into buckets", "evaluate": "buckets evaluated"}
 class Bar:
     """A bar for each stage; nothing where standard error is not a terminal.
 
+    A call with these ``options`` is to tell of its buckets, if its memory is limited.
     The clock runs on within a bucket, and where no progress is reported.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, options: dict[str, Any] | None = None) -> None:
+        if options and options.get("memory_limit") is not None:
+            options["progress"] = self.told
         console = Console(stderr=True)
         self.display = _display(console) if console.is_terminal else None
         self.tasks: dict[str, TaskID] = {}
         self.timer = Timer(SOON, self.start)
         self.timer.daemon = True
-
-    @classmethod
-    def of(cls, options: dict[str, Any]) -> Bar:
-        """A bar that a call is to tell of its buckets, where its memory is limited."""
-        bar = cls()
-        if options.get("memory_limit") is not None:
-            options["progress"] = bar.told
-        return bar
 
     def start(self) -> None:
         """Show a bar of unknown length until a stage is told."""
