@@ -88,26 +88,31 @@ def histogram(differences: pl.Series) -> str:
 
 
 def segment_bars(segments: pl.DataFrame) -> str:
-    """Draw what each ``item`` adds ``within`` and by the ``mix``."""
+    """Draw what each ``item`` adds ``within`` and, where it changed, by the ``mix``.
+
+    Without a mix there is one bar each, in the color of its direction.
+    """
     alt = altair()
+    parts = ["within", "mix"] if segments["mix"].abs().max() else ["within"]
     rows = segments.head(MOST).unpivot(
-        ["within", "mix"], index="item", variable_name="part", value_name="adds"
+        parts, index="item", variable_name="part", value_name="adds"
     )
-    color = alt.Color(
-        "part:N",
-        title=None,
-        scale=alt.Scale(domain=["within", "mix"], range=[BLUE, ORANGE]),
-    )
+    rows = rows.with_columns(side=_side("adds"))
     bars = (
-        alt.Chart(rows, width=WIDTH - 200, height=alt.Step(14))
+        alt.Chart(rows, width=WIDTH - 200, height=alt.Step(28 / len(parts)))
         .mark_bar()
         .encode(
             x=alt.X("adds:Q", title="part of the difference"),
             y=alt.Y("item:N", sort=None, title=None, axis=alt.Axis(grid=False)),
-            yOffset=alt.YOffset("part:N", sort=["within", "mix"]),
-            color=color,
+            color=_colors(),
         )
     )
+    if len(parts) > 1:
+        scale = alt.Scale(domain=parts, range=[BLUE, ORANGE])
+        bars = bars.encode(
+            yOffset=alt.YOffset("part:N", sort=parts),
+            color=alt.Color("part:N", title=None, scale=scale),
+        )
     return svg(bars)
 
 
