@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import polars as pl
 import pytest
 
 import polars_rank as pr
+from polars_rank._engine.checks import enforce, history, totals
 
 RECO = pl.DataFrame(
     {"user": [1, 1, 2, 2], "item": [5, 6, 5, 7], "score": [2.0, 1.0, 2.0, 1.0]}
@@ -53,6 +55,31 @@ def test_a_history_of_other_items(measure, way, tmp_path):
     with warnings.catch_warnings(action="error"):
         evaluate(RECO, [measure], check="off", **given)
         evaluate(RECO, [measure], **given | {"history": HISTORY})
+
+
+def test_lists_that_come_while_the_warning_is_written(monkeypatch):
+    """One thread looks for the ids that it tells of, and another has lists, too."""
+    others = []
+
+    def passed(lists, columns, passes):
+        def called(series):
+            others.append(partial(passes, series))
+            return passes(series)
+
+        return enforce.passed(lists, columns, called)
+
+    def first_ids(*given):
+        if others:
+            others.pop()()
+        return totals.first_ids(*given)
+
+    monkeypatch.setattr(history, "passed", passed)
+    monkeypatch.setattr(history, "first_ids", first_ids)
+    given = {"way": "frames", "folder": None, "history": OTHER_ITEMS}
+    with pytest.warns(pr.DataWarning, match="no item of the lists") as caught:
+        evaluate(RECO, ["novelty@2"], check="warn", **given)
+    assert len(caught) == 1
+    assert not others
 
 
 @pytest.mark.parametrize("measure", OF_PAST)

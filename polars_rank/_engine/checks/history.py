@@ -112,9 +112,12 @@ def _checked(lists: pl.LazyFrame, ids: _Ids, history: pl.LazyFrame) -> pl.LazyFr
         if looked[0] is not columns or not _apart(first.lazy(), history, ids.columns):
             return PASSES
         if not is_empty(history) and _apart(whole, history, ids.columns):
-            looked.clear()  # an error comes each time
-            ids.tell(*(first_ids(frame, ids.columns) for frame in (whole, history)))
-            looked.append(columns)
+            examples = [first_ids(frame, ids.columns) for frame in (whole, history)]
+            try:
+                ids.tell(*examples)
+            except Exception:
+                looked.clear()  # an error comes each time, a warning once
+                raise
         return PASSES
 
     return passed(lists, read, passes)
