@@ -1262,7 +1262,7 @@ MUTANTS = (
     Mutant(
         "buckets of another number are taken for these",
         "parts",
-        'digest = digest_of([frame], frame, f"{keys} {buckets}")',
+        'digest = digest_of([frame], frame, f"{keys} {n_buckets}")',
         'digest = digest_of([frame], frame, f"{keys}")',
         "evaluation_in_parts:shuffle",
     ),
@@ -1424,8 +1424,8 @@ MUTANTS = (
     Mutant(
         "parts are never shown",
         "comparison",
-        "if not parts or measures is None:",
-        "if parts or measures is None:",
+        "if not largest_parts or measures is None:",
+        "if largest_parts or measures is None:",
         "parts_of_runs",
     ),
     Mutant(

@@ -43,8 +43,8 @@ OWN = kinds(
         "system)."
     },
     choice={
-        "edges": "Where a number is cut, instead of --bins, such as words=2,4; may be "
-        "repeated.",
+        "edges": "Where a number is cut, instead of --n-bins, such as words=2,4; may "
+        "be repeated.",
         "eta": "Instead of a file: the propensity is position ** -eta.",
         "explain.measure": "Measure, such as ndcg@10.",
         "fail_on": "Exit with status 3 if something breaks this rule.",
@@ -68,14 +68,15 @@ OWN = kinds(
         "format": "Default: table on a terminal, csv elsewhere.",
         "gate.format": "What to print.",
         "json_file": "Write everything to this file as JSON.",
+        "largest_parts": "Print the largest parts of each difference from --baseline "
+        "(or the first run), too: segments, and documents that were lost, gained or "
+        "moved.",
         "mark": "Event to mark in the picture, such as 2026-11-22=release 7; may be "
         "repeated.",
         "moments.out": "Write the sums to this Parquet file, with measures, "
         "convention and judgments; they are printed then only with --format.",
         "out": "Also write the result to this Parquet file.",
         "output": "The page to write.",
-        "parts": "Print the largest parts of each difference from --baseline (or the "
-        "first run), too: segments, and documents that were lost, gained or moved.",
         "per_query": "Also write the result to this Parquet file.",
         "plot": "Draw the result into this file.",
         "quote_formulas": "In CSV and TSV, put ' before text that begins with =, +, - "

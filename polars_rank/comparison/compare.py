@@ -94,7 +94,7 @@ def compare(
     min_queries: int = 20,
     order: Order = "mean",
     qrels: FrameLike | None = None,
-    parts: bool = False,
+    largest_parts: bool = False,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare systems query by query: differences, intervals, tests, effect sizes.
@@ -201,7 +201,7 @@ def compare(
     qrels
         Judgments of ``values`` that are runs. Columns ``by``, ``weight`` and
         ``cluster`` of either are kept.
-    parts
+    largest_parts
         Whether to show the largest parts of each difference between runs, from
         ``baseline`` or the first run: segments, and documents that were lost, gained or
         moved. Runs are read again for them; :func:`polars_rank.analysis.reasons` has
@@ -270,7 +270,7 @@ def compare(
     columns = Columns(system, query, measures, by, weight, cluster, repeat)
     require_together(how, columns)
     asked = catalog = None  # values of measures of the catalog, if there are any
-    if parts:
+    if largest_parts:
         values, qrels = runs_to_explain(values, qrels, columns)
     runs: Any = values
     of_documents = qrels is not None or not OF_DOCUMENTS.isdisjoint(options)
@@ -331,7 +331,7 @@ def compare(
         means = catalogs.with_means(means, level)
     pairs_found = frame.select(_columns(study))
     found = Comparison(means, pairs_found, settings, anova, held, between)
-    if not parts or measures is None:
+    if not largest_parts or measures is None:
         return found
     about = {"by": by, "weight": weight, "cluster": cluster, "level": level}
     return with_parts(

@@ -44,7 +44,9 @@ def with_parts(
         own = (pl.lit(name).alias(label) for label, name in named.items())
         frames.append(told.select(*own, pl.all()))
     settings = {**found.settings, "notes": [*dict.fromkeys(notes)]}
-    return replace(found, settings=settings, parts=pl.concat(frames or [NOTHING]))
+    return replace(
+        found, settings=settings, largest_parts=pl.concat(frames or [NOTHING])
+    )
 
 
 NOTHING = pl.DataFrame(
@@ -73,10 +75,10 @@ def runs_to_explain(
 ) -> tuple[Any, FrameLike | None]:
     """Return runs and judgments that can be read again; refuse what is no run."""
     if not isinstance(values, Mapping) and qrels is None:
-        msg = "parts= are of runs: give a mapping of names to runs, or qrels="
+        msg = "largest_parts= needs runs: give a mapping of names to runs, or qrels="
         raise ValueError(msg)
     if columns.repeat is not None:
-        msg = "parts= are of one run for each system: leave out repeat="
+        msg = "largest_parts= needs one run for each system: leave out repeat="
         raise ValueError(msg)
     qrels = reread(qrels, "the judgments")
     if isinstance(values, Mapping):

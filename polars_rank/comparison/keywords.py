@@ -45,7 +45,7 @@ class SumOptions(ColumnOptions, total=False):
 
 
 class PairOptions(RunOptions, ColumnOptions, total=False):
-    """Keywords of ``compare`` apart from ``test``, ``level`` and ``parts``."""
+    """Keywords of ``compare`` apart from ``test``, ``level`` and ``largest_parts``."""
 
     baseline: str | Sequence[str] | None
     by: str | Sequence[str] | None
@@ -72,4 +72,4 @@ class ComparisonOptions(PairOptions, total=False):
 
     test: TestName
     level: float
-    parts: bool
+    largest_parts: bool

@@ -54,11 +54,11 @@ class Comparison(Shown):
         number that have enough queries, and differences that vary), ``statistic`` with
         ``df`` and ``df_error``, and ``p_value``, which is not adjusted; null for fewer
         than two segments. A cluster in several segments counts as one in each.
-    parts
-        With ``parts=True``: the largest parts of each difference from a baseline.
-        Columns ``measure``, ``baseline``, ``system``, ``item`` in words, the number of
-        ``queries`` that have it, the ``difference`` that it adds and its ``share`` in
-        the whole.
+    largest_parts
+        With ``largest_parts=True``: the largest parts of each difference from a
+        baseline. Columns ``measure``, ``baseline``, ``system``, ``item`` in words, the
+        number of ``queries`` that have it, the ``difference`` that it adds and its
+        ``share`` in the whole.
 
     Source: Welch, Biometrika 1951 (differences between segments); equal to
     ``statsmodels.stats.oneway.anova_oneway``.
@@ -70,7 +70,7 @@ class Comparison(Shown):
     anova: pl.DataFrame | None = None
     values: Values | None = None
     between_segments: pl.DataFrame | None = None
-    parts: pl.DataFrame | None = None
+    largest_parts: pl.DataFrame | None = None
 
     @property
     def _lower(self) -> list[str]:
@@ -78,7 +78,7 @@ class Comparison(Shown):
         return [name for name in names if lower_is_better(name)]
 
     def tables(self, *, percent: bool = False) -> list[Table]:
-        """Return two tables, and those of ``parts``.
+        """Return two tables, and those of ``largest_parts``.
 
         ``percent``: means and differences times 100; effect sizes and p-values remain
         as they are.
@@ -87,7 +87,7 @@ class Comparison(Shown):
         return [
             means_table(means, pairs, self.settings, self._lower, in_percent=percent),
             pairs_table(pairs, self.settings, in_percent=percent),
-            *parts_tables(self.parts, in_percent=percent),
+            *parts_tables(self.largest_parts, in_percent=percent),
         ]
 
     def in_order(self) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -185,7 +185,8 @@ class Comparison(Shown):
             "anova": self.anova,
             "between_segments": self.between_segments,
         }
-        told |= {} if self.parts is None else {"parts": self.parts}
+        if self.largest_parts is not None:
+            told["largest_parts"] = self.largest_parts
         # Infinite statistics become text, NaN becomes null.
         return plain(told, lambda name: None if name == "NaN" else name)
 

@@ -23,14 +23,14 @@ def cross_validated(
     table: pl.DataFrame,
     measure: Measure,
     tried: Sequence[Mapping[str, Any]],
-    folds: int,
+    n_folds: int,
     seed: int,
 ) -> Tuned:
     """Choose a candidate for each fold, and one for all queries."""
     queries = table.drop(CANDIDATE, measure.name).unique(maintain_order=True)
-    if len(queries) < folds:
+    if len(queries) < n_folds:
         msg = (
-            f"{folds} folds of {len(queries)} queries: give folds= of at most the "
+            f"{n_folds} folds of {len(queries)} queries: give n_folds= of at most the "
             "number of judged queries"
         )
         raise ValueError(msg)
@@ -40,11 +40,11 @@ def cross_validated(
     best = _first_best(sign * means)
     fold = np.empty(len(queries), dtype=np.int64)
     fold[np.random.default_rng(seed).permutation(len(queries))] = (
-        np.arange(len(queries)) % folds
+        np.arange(len(queries)) % n_folds
     )
     held_out = np.empty(len(queries))
     rows = []
-    for number in range(folds):
+    for number in range(n_folds):
         inside = fold == number
         chosen = _first_best(sign * _means(values[:, ~inside]))
         held_out[inside] = values[chosen, inside]

@@ -18,7 +18,7 @@ Weights: TypeAlias = Mapping[str, float] | Sequence[float]
 Norms: TypeAlias = str | Mapping[str, str]
 
 ARGUMENTS = (  # of ``fuse`` and ``tune``, one of which a misspelled one may mean
-    *("method", "norm", "weights", "depth", "grid", "steps", "folds", "seed"),
+    *("method", "norm", "weights", "depth", "grid", "steps", "n_folds", "seed"),
     *("system", "query", "doc", "score", "rank", "descending", "check"),
     *("on_duplicate", "memory_limit", "temp_dir"),
 )

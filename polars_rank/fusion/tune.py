@@ -61,7 +61,7 @@ def tune(
     norm: Norms | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     steps: int = 10,
-    folds: int = 5,
+    n_folds: int = 5,
     seed: int = 0,
     depth: int | None = None,
     system: str = "system",
@@ -99,7 +99,7 @@ def tune(
         it has none, all weights in ``steps``.
     steps
         Steps of each weight from 0 to 1: :func:`weight_grid`.
-    folds
+    n_folds
         Number of folds, from 2 to the number of queries.
     seed
         Seed of the order in which queries are dealt into folds.
@@ -142,13 +142,13 @@ def tune(
     ...     "dense": pl.DataFrame(ids | {"score": [0.1, 0.9, 0.2, 0.8]}),
     ... }
     >>> qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["b", "b"], "label": 1})
-    >>> tuned = fusion.tune(runs, "rr", qrels=qrels, steps=4, folds=2)
+    >>> tuned = fusion.tune(runs, "rr", qrels=qrels, steps=4, n_folds=2)
     >>> tuned.best["weights"], tuned.mean
     ({'bm25': 0.0, 'dense': 1.0}, 1.0)
     """
     how = treatment_of(depth, check, on_duplicate)
-    if not (is_whole(folds) and folds >= 2):
-        refuse("folds", "a whole number of at least 2", folds)
+    if not (is_whole(n_folds) and n_folds >= 2):
+        refuse("n_folds", "a whole number of at least 2", n_folds)
     if not is_whole(seed):
         refuse("seed", "a whole number", seed)
     asked = _one(measure)
@@ -185,7 +185,7 @@ def tune(
         **options,
     ).collect(engine="streaming")
     fixed |= {} if depth is None else {"depth": depth}
-    return cross_validated(table, asked, [fixed | c for c in candidates], folds, seed)
+    return cross_validated(table, asked, [fixed | c for c in candidates], n_folds, seed)
 
 
 def _one(measure: str | Measure) -> Measure:

@@ -57,21 +57,21 @@ class Piece(NamedTuple):
 
 def bucketed(
     frames: Several,
-    buckets: int,
+    n_buckets: int,
     folder: str | PathLike[str],
     *,
     qrels: Several = (),
     query: str | Sequence[str] = "query_id",
     map: Map = map,
 ) -> list[Part]:
-    """Put the rows of each query, from all frames, into one of ``buckets`` parts.
+    """Put the rows of each query, from all frames, into one of ``n_buckets`` parts.
 
     Parameters
     ----------
     frames
         The log or run: scans or paths, in any split and order. Each is read by a task,
         and so is each file of one folder or glob; select the columns that are needed.
-    buckets
+    n_buckets
         Number of parts; each of them, and each query, is evaluated in one process.
     folder
         An empty folder that all processes reach, or that of an interrupted call: what
@@ -109,8 +109,8 @@ def bucketed(
     >>> means.equals(pr.evaluate(log, "ndcg@10").collect())
     True
     """
-    if not 1 <= buckets <= MOST:
-        msg = f"buckets must be a whole number from 1 to {MOST}, not {buckets!r}"
+    if not 1 <= n_buckets <= MOST:
+        msg = f"n_buckets must be a whole number from 1 to {MOST}, not {n_buckets!r}"
         raise ValueError(msg)
     store = Store.of(folder, name="folder")
     keys = (query,) if isinstance(query, str) else tuple(query)
@@ -125,7 +125,7 @@ def bucketed(
         _fill,
         keys=keys,
         store=store,
-        buckets=buckets,
+        n_buckets=n_buckets,
         schemas=schemas,
     )
     found = split(sides, work, map=with_plain_errors(map, Filled))
@@ -203,14 +203,14 @@ def _fill(
     *,
     keys: Sequence[str],
     store: Store,
-    buckets: int,
+    n_buckets: int,
     schemas: Sequence[pl.Schema],
 ) -> Filled:
     """Write the rows of a task, unless a try before this one has written them."""
     frame = task.frame.select(
         pl.col(name).cast(dtype) for name, dtype in schemas[task.side].items()
     )
-    digest = digest_of([frame], frame, f"{keys} {buckets}")
+    digest = digest_of([frame], frame, f"{keys} {n_buckets}")
     tries = f"{SIDES[task.side]}-{task.place}/{digest or uuid4().hex}"
     for name in store.names(tries) if digest else ():
         done = store.unsealed(name) if name.endswith(INDEX) else None
@@ -221,7 +221,7 @@ def _fill(
     rows = f"{uuid4().hex}.rows"
     with store.folder() as own:
         files = fill(
-            frame, keys, own / "0", buckets=buckets, rows_per_group=ROWS_PER_GROUP
+            frame, keys, own / "0", buckets=n_buckets, rows_per_group=ROWS_PER_GROUP
         )
         lengths = _joined(files, own / "rows")
         store.put(own / "rows", f"{tries}/{rows}")

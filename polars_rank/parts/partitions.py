@@ -80,17 +80,17 @@ def files(paths: str | Path | Iterable[str | Path]) -> list[Part]:
     ]
 
 
-def cut(frame: FrameLike, parts: int) -> list[Part]:
-    """Cut contiguous rows into ``parts`` parts, for :func:`evaluate_parts`.
+def cut(frame: FrameLike, n_parts: int) -> list[Part]:
+    """Cut contiguous rows into ``n_parts`` parts, for :func:`evaluate_parts`.
 
     Queries that were cut in two are put together and evaluated at the end.
     """
-    if not (is_whole(parts) and parts >= 1):
-        msg = f"parts must be a whole number of at least 1, not {parts!r}"
+    if not (is_whole(n_parts) and n_parts >= 1):
+        msg = f"n_parts must be a whole number of at least 1, not {n_parts!r}"
         raise ValueError(msg)
     frame = held(as_polars(frame, name="the first argument")).lazy()
     rows = frame.select(pl.len()).collect(engine="streaming").item()
-    starts = [rows * i // parts for i in range(parts + 1)]
+    starts = [rows * i // n_parts for i in range(n_parts + 1)]
     return [
         Part(frame.slice(start, end - start), cut=True)
         for start, end in pairwise(starts)

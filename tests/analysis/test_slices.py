@@ -124,7 +124,7 @@ def test_numbers_are_cut_at_their_quantiles():
     values = pl.DataFrame({"id": range(n), "length": np.arange(n) / 10}).with_columns(
         rr=pl.when(pl.col("length") < 10).then(0.2).otherwise(0.7)
     )
-    found = analysis.slices(values, "length", of="rr", query="id", bins=4)
+    found = analysis.slices(values, "length", of="rr", query="id", n_bins=4)
     first, *others = found.rows(named=True)
     assert first["slice"] == "length=(-inf, 10]"
     assert first["gap"] == pytest.approx(-0.5, abs=0.01)
@@ -270,7 +270,7 @@ def test_how_often_nothing_is_called_a_slice():
         ({"of": "ndcg"}, pl.exceptions.ColumnNotFoundError, "ndcg"),
         ({"max_features": 4}, ValueError, "max_features must be a whole number"),
         ({"min_queries": 1}, ValueError, "min_queries must be a whole number"),
-        ({"bins": 1}, ValueError, "bins must be"),
+        ({"n_bins": 1}, ValueError, "n_bins must be"),
         ({"edges": {"words": []}}, ValueError, "edges of 'words' must be one or more"),
         ({"edges": {"words": ["2"]}}, ValueError, "must be one or more numbers"),
         ({"edges": {"country": [2]}}, ValueError, "cuts numbers .* 'country' is none"),

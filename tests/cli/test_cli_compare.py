@@ -326,7 +326,7 @@ def test_a_gate_may_be_given_the_old_run(base, new, named, capsys):
         ["gate", "a.run", f"{new}.run", *judged, *MEASURES, "--format", "json"]
     )
     of_run = json.loads(capsys.readouterr().out)
-    parts = of_run.pop("parts", [])
+    parts = of_run.pop("largest_parts", [])
     assert (again, of_run) == (status, of_values)
     assert bool(parts) == (status == 3)  # values do not tell why
     assert {check["measure"] for check in of_run["checks"]} == {"ndcg@3", "ap"}

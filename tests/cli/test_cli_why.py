@@ -102,7 +102,7 @@ def test_compare_tells_the_largest_parts_if_asked(files, capsys):
     lands = ["--queries", "lands.csv", "--by", "land"]
     assert main([*asked, *lands]) == 0
     assert "largest parts" not in capsys.readouterr().out
-    assert main([*asked, *lands, "--parts"]) == 0
+    assert main([*asked, *lands, "--largest-parts"]) == 0
     lines = capsys.readouterr().out.splitlines()
     others = {name: runs[name] for name in ("new", "other")}
     about = pl.read_csv("lands.csv", schema_overrides={"query_id": pl.String})
@@ -115,9 +115,9 @@ def test_compare_tells_the_largest_parts_if_asked(files, capsys):
         assert any(line.split()[:1] == [row[0]] and row[1] in line for line in lines)
     told = "The parts of the difference in kendall_tau are not shown: kendall_tau has"
     assert any(line.startswith(told) for line in lines)
-    assert main([*asked[:-1], "json", "--parts"]) == 2
+    assert main([*asked[:-1], "json", "--largest-parts"]) == 2
     assert "--format table or markdown" in capsys.readouterr().err
-    assert main(["compare", "--example", "--parts", "--format", "table"]) == 2
+    assert main(["compare", "--example", "--largest-parts", "--format", "table"]) == 2
     assert "name two runs or more, each a FILE" in capsys.readouterr().err
 
 

@@ -56,36 +56,38 @@ def test_compare_tells_parts_of_each_difference_if_asked():
     lists, runs, qrels = drawn()
     asked = {"qrels": qrels, "baseline": "old"}
     plain = pr.compare(runs, ["precision@3", "kendall_tau"], **asked)
-    assert plain.parts is None
+    assert plain.largest_parts is None
     assert "largest parts" not in str(plain)
-    assert "parts" not in plain.to_dict()
-    found = pr.compare(runs, ["precision@3", "kendall_tau"], parts=True, **asked)
+    assert "largest_parts" not in plain.to_dict()
+    found = pr.compare(
+        runs, ["precision@3", "kendall_tau"], largest_parts=True, **asked
+    )
     assert found.pairs.equals(plain.pairs)
     for run in ("new", "other"):
         told = {
             int(row["item"].split("grade ")[1][0]): row["queries"]
-            for row in found.parts.filter(system=run).to_dicts()
+            for row in found.largest_parts.filter(system=run).to_dicts()
             if row["item"].startswith("lost")
         }
         assert told == lost(lists, qrels, run, 3)
-        parts = found.parts.filter(system=run)
+        parts = found.largest_parts.filter(system=run)
         pair = found.pairs.filter(system=run, measure="precision@3")
         whole = pair["difference"].item()  # of documents that are told, all of it
         assert parts["difference"].sum() == pytest.approx(whole, abs=1e-12)
         assert parts["share"].sum() == pytest.approx(1.0) or not whole
-    assert found.parts["measure"].unique().to_list() == ["precision@3"]
+    assert found.largest_parts["measure"].unique().to_list() == ["precision@3"]
     note = "The parts of the difference in kendall_tau are not shown: kendall_tau has"
     assert any(text.startswith(note) for text in found.settings["notes"])
-    assert found.to_dict()["parts"] == found.parts.to_dicts()
+    assert found.to_dict()["largest_parts"] == found.largest_parts.to_dicts()
     percent = found.tables(percent=True)[2]
-    first = found.parts["difference"][0]
+    first = found.largest_parts["difference"][0]
     assert float(percent.rows[0][3].text) == pytest.approx(100 * first, abs=0.005)
 
 
 def test_ids_of_a_page_are_there_once():
     pytest.importorskip("great_tables")
     _, runs, qrels = drawn()
-    html = pr.compare(runs, ["ndcg@3", "rr"], qrels=qrels, parts=True).to_html()
+    html = pr.compare(runs, ["ndcg@3", "rr"], qrels=qrels, largest_parts=True).to_html()
     ids = re.findall(r'id="([^"]+)"', html)
     assert len({*ids}) == len(ids)
     assert "polars-rank-the-largest-parts-of-the-difference-in-ndcg-3" in ids
@@ -107,10 +109,15 @@ def test_it_is_the_text_of_the_command(files, capsys):
     measures = ["precision@3", "kendall_tau", "ndcg@3"]
     words = [word for name in measures for word in ("-m", name)]
     bases = ["--baseline", "old", "--baseline", "new"]
-    found = pr.compare(runs, measures, qrels=qrels, baseline=["old", "new"], parts=True)
+    found = pr.compare(
+        runs, measures, qrels=qrels, baseline=["old", "new"], largest_parts=True
+    )
     for form in ("table", "markdown"):
         assert (
-            main(["compare", *asked, *words, *bases, "--parts", "--format", form]) == 0
+            main(
+                ["compare", *asked, *words, *bases, "--largest-parts", "--format", form]
+            )
+            == 0
         )
         shown = str(found) if form == "table" else found.to_markdown()
         assert capsys.readouterr().out == shown + "\n"
@@ -140,11 +147,11 @@ def test_a_gate_of_runs_is_that_of_their_values():
     )  # fmt: skip
     assert found.verdict == wanted.verdict == "fail"
     assert found.checks.equals(wanted.checks)
-    assert found.parts["item"].str.starts_with("land = ").sum() == 2
+    assert found.largest_parts["item"].str.starts_with("land = ").sum() == 2
     assert found.definition.convention["ties"] == "expected"
-    assert wanted.parts is None
+    assert wanted.largest_parts is None
     same = pr.gate(runs["old"], "ndcg@3", baseline=runs["old"], qrels=qrels)
-    assert same.parts is None
+    assert same.largest_parts is None
 
 
 def test_nothing_is_read_again_unless_it_is_asked(monkeypatch):
@@ -159,13 +166,13 @@ def test_nothing_is_read_again_unless_it_is_asked(monkeypatch):
     values = {n: pr.per_query(runs[n], "ndcg@3", qrels=qrels) for n in ("old", "new")}
     assert pr.gate(values["new"], baseline=values["old"]).verdict == "fail"
     with pytest.raises(AssertionError, match="largest parts"):
-        pr.compare(runs, "ndcg@3", qrels=qrels, parts=True)
+        pr.compare(runs, "ndcg@3", qrels=qrels, largest_parts=True)
 
 
 def test_runs_in_one_frame_and_streams():
     _, runs, qrels = drawn()
-    asked = {"baseline": "old", "parts": True}
-    wanted = pr.compare(runs, "ndcg@3", qrels=qrels, **asked).parts
+    asked = {"baseline": "old", "largest_parts": True}
+    wanted = pr.compare(runs, "ndcg@3", qrels=qrels, **asked).largest_parts
     stacked = pl.concat(
         run.with_columns(engine=pl.lit(name)) for name, run in runs.items()
     )
@@ -177,17 +184,19 @@ def test_runs_in_one_frame_and_streams():
         (streams, qrels.to_arrow().to_reader()),
     ):
         column = {} if given is streams else {"system": "engine"}
-        found = pr.compare(given, "ndcg@3", qrels=judged, **column, **asked).parts
+        found = pr.compare(
+            given, "ndcg@3", qrels=judged, **column, **asked
+        ).largest_parts
         keys = ["system", "item"]
         assert_frame_equal(found.sort(keys), wanted.sort(keys), abs_tol=1e-12)
 
 
 def test_measures_of_recommenders_beside_sums():
     _, runs, qrels = drawn()
-    asked = {"items": pl.DataFrame({"doc_id": [*"abcdefgh"]}), "parts": True}
+    asked = {"items": pl.DataFrame({"doc_id": [*"abcdefgh"]}), "largest_parts": True}
     found = pr.compare(runs, ["ndcg@3", "coverage@3"], qrels=qrels, **asked)
-    wanted = pr.compare(runs, "ndcg@3", qrels=qrels, parts=True)
-    assert_frame_equal(found.parts, wanted.parts, abs_tol=1e-12)
+    wanted = pr.compare(runs, "ndcg@3", qrels=qrels, largest_parts=True)
+    assert_frame_equal(found.largest_parts, wanted.largest_parts, abs_tol=1e-12)
     assert "in coverage@3 are not shown: coverage is" in found.settings["notes"][0]
 
 
@@ -196,9 +205,9 @@ def test_parts_of_what_is_no_run():
     values = pr.per_query(runs["old"], "rr", qrels=qrels).with_columns(
         system=pl.lit("a")
     )
-    with pytest.raises(ValueError, match="parts= are of runs: give a mapping"):
-        pr.compare(values, parts=True)
+    with pytest.raises(ValueError, match="largest_parts= needs runs: give a mapping"):
+        pr.compare(values, largest_parts=True)
     with pytest.raises(ValueError, match="leave out repeat="):
-        pr.compare(runs, "rr", qrels=qrels, parts=True, repeat="seed")
+        pr.compare(runs, "rr", qrels=qrels, largest_parts=True, repeat="seed")
     with pytest.raises(TypeError, match=r"ties= is for runs, .* give qrels="):
         pr.gate(values, baseline=values, ties="expected")

@@ -68,7 +68,7 @@ def test_choices_and_means_are_those_of_plain_loops(case):
     measure = options.pop("measure", "ndcg@5")
     runs = {name: frame(run) for name, run in random_runs(31).items()}
     qrels = judged(31)
-    tuned = fusion.tune(runs, measure, qrels=qrels, folds=3, seed=7, **options)
+    tuned = fusion.tune(runs, measure, qrels=qrels, n_folds=3, seed=7, **options)
     tables = [
         pr.per_query(fusion.fuse(runs, **arguments), measure, qrels=qrels)
         for arguments in tuned.tried
@@ -94,7 +94,7 @@ def test_choices_and_means_are_those_of_plain_loops(case):
 def test_of_equal_means_the_first_is_taken():
     run = frame({f"q{i}": {"d0": 2.0, "d1": 1.0} for i in range(4)})
     qrels = frame({f"q{i}": {"d0": 1} for i in range(4)}, score="label")
-    tuned = fusion.tune({"a": run, "b": run}, "rr", qrels=qrels, steps=3, folds=2)
+    tuned = fusion.tune({"a": run, "b": run}, "rr", qrels=qrels, steps=3, n_folds=2)
     assert tuned.best["weights"] == {"a": 0.0, "b": 1.0}
     assert tuned.folds["candidate"].to_list() == ["a=0, b=1"] * 2
 
@@ -116,7 +116,7 @@ def test_several_keys_other_names_and_files(tmp_path):
         for name, run in runs.items()
     }
     qrels = judged(33).rename({"query_id": "topic", "doc_id": "id"})
-    options = dict(steps=2, folds=2)
+    options = dict(steps=2, n_folds=2)
     found = fusion.tune(
         frames,
         "ap",
@@ -186,7 +186,7 @@ def test_undefined_values_are_left_out():
     nothing = pl.DataFrame({"query_id": ["q1"], "doc_id": ["d1"], "label": [0]})
     qrels = pl.concat([qrels.filter(pl.col("query_id") != "q1"), nothing])
     tuned = fusion.tune(
-        runs, "rr", qrels=qrels, steps=2, folds=3, no_relevant="null", missing="zero"
+        runs, "rr", qrels=qrels, steps=2, n_folds=3, no_relevant="null", missing="zero"
     )
     assert tuned.values.filter(query_id="q1")["rr"].item() is None
     assert tuned.folds["queries"].sum() == 7
@@ -200,7 +200,7 @@ def test_what_is_printed():
         "dense": pl.DataFrame(ids | {"score": [0.1, 0.9, 0.2, 0.8]}),
     }
     qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["b", "b"], "label": 1})
-    tuned = fusion.tune(runs, "rr", qrels=qrels, folds=2)
+    tuned = fusion.tune(runs, "rr", qrels=qrels, n_folds=2)
     text = str(tuned)
     assert "bm25=0.1, dense=0.9" in text
     assert "6 more candidates." in text
@@ -215,8 +215,8 @@ def test_what_is_printed():
         ({"grid": {"k": [1]}}, TypeError, "'sum' takes no k; k is of rrf"),
         ({"grid": {"weights": []}}, ValueError, r"grid\['weights'\] must be a list"),
         ({"method": "rrf", "grid": {"k": [-1]}}, ValueError, "k must be a number"),
-        ({"folds": 1}, ValueError, "folds must be a whole number of at least 2"),
-        ({"folds": 3}, ValueError, "3 folds of 2 queries: give folds= of at most"),
+        ({"n_folds": 1}, ValueError, "n_folds must be a whole number of at least 2"),
+        ({"n_folds": 3}, ValueError, "3 folds of 2 queries: give n_folds= of at most"),
         ({"seed": "x"}, ValueError, "seed must be a whole number"),
         ({"measure": "num_ret"}, ValueError, "'num_ret' is no mean over queries"),
         ({"measure": ["rr", "ap"]}, ValueError, "measure must be one measure"),
@@ -226,6 +226,6 @@ def test_what_is_printed():
 def test_wrong_arguments(options, error, message):
     run = frame({"q1": {"x": 1.0}, "q2": {"x": 1.0}})
     qrels = frame({"q1": {"x": 0}, "q2": {"x": 0}}, score="label")
-    options = {"measure": "rr", "steps": 2, "folds": 2} | options
+    options = {"measure": "rr", "steps": 2, "n_folds": 2} | options
     with pytest.raises(error, match=message):
         fusion.tune({"a": run, "b": run}, qrels=qrels, **options)

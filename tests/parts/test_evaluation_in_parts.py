@@ -678,7 +678,7 @@ def test_results_of_other_functions_are_not_taken(tmp_path):
 
 def test_buckets_that_cannot_be(tmp_path):
     log = rows(4)
-    with pytest.raises(ValueError, match="buckets must be a whole number from 1"):
+    with pytest.raises(ValueError, match="n_buckets must be a whole number from 1"):
         bucketed([log], 0, tmp_path)
     with pytest.raises(TypeError, match="several types, Int64, Int32: cast it"):
         bucketed(

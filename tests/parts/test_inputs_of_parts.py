@@ -266,7 +266,7 @@ def test_a_map_may_give_results_in_any_order(folder, tmp_path):
     assert bits(evaluate_parts(files(folder), MEASURES, map=backwards)) == WHOLE
     run, qrels = RUN.with_row_index("label"), QRELS.with_columns(score=1.0)
     given = {"frames": [run[::2], run[1::2]], "qrels": [qrels]}
-    parts = bucketed(**given, buckets=3, folder=tmp_path / "b", map=backwards)
+    parts = bucketed(**given, n_buckets=3, folder=tmp_path / "b", map=backwards)
     single = bits(pr.evaluate(RUN, MEASURES, qrels=QRELS))
     assert bits(evaluate_parts(parts, MEASURES)) == single
 

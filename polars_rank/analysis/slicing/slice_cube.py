@@ -49,14 +49,14 @@ NEAR = 1e-9  # of a sum: beyond any rounding
 class Asked:
     """What a cube is made of: values of queries, and the features of these.
 
-    ``edges`` are those that are given; ``bins`` those of other numbers.
+    ``edges`` are those that are given; ``n_bins`` those of other numbers.
     """
 
     values: pl.LazyFrame
     features: list[str]
     of: str
     keys: list[str]
-    bins: int
+    n_bins: int
     edges: Mapping[str, list[float]]
 
     @classmethod
@@ -66,13 +66,13 @@ class Asked:
         features: str | Sequence[str],
         of: str,
         query: str | Sequence[str],
-        bins: int,
+        n_bins: int,
         edges: Mapping[str, Sequence[float]] | None,
     ) -> Asked:
         """Check the arguments; queries without a value are left out."""
         names, keys = names_of(features), names_of(query)
-        if not (is_whole(bins) and bins >= 2):
-            msg = f"bins must be a whole number, at least 2, not {bins!r}"
+        if not (is_whole(n_bins) and n_bins >= 2):
+            msg = f"n_bins must be a whole number, at least 2, not {n_bins!r}"
             raise ValueError(msg)
         if not names or len({*names}) < len(names):
             msg = "features must name one or more columns, each once"
@@ -87,7 +87,7 @@ class Asked:
                 msg = f"edges= cuts numbers among the features, and {name!r} is none"
                 raise ValueError(msg)
         known = frame.filter(pl.col(of).is_not_null())
-        return cls(known, names, of, keys, bins, given)
+        return cls(known, names, of, keys, n_bins, given)
 
     def cube(self) -> Cube:
         """Sum the values of each combination of features, in one more pass."""
@@ -129,7 +129,7 @@ class Asked:
     def _checked_edges(self) -> dict[str, list[float]]:
         """Return where numbers are cut; refuse queries with several rows, or no id."""
         schema = self.values.collect_schema()
-        cuts = [i / self.bins for i in range(1, self.bins)]
+        cuts = [i / self.n_bins for i in range(1, self.n_bins)]
         open_ones = [n for n in self.features if n not in self.edges]
         numbers = [name for name in open_ones if schema[name].is_numeric()]
         key = pl.struct(self.keys) if len(self.keys) > 1 else pl.col(self.keys[0])
@@ -156,7 +156,7 @@ class Asked:
             self._refuse_several_rows(row["rows"], row["different"])
         found = dict(self.edges)
         for name in numbers:
-            if row[f"{name} n"] > self.bins:
+            if row[f"{name} n"] > self.n_bins:
                 ends = (row[f"{name} {i}"] for i in range(len(cuts)))
                 found[name] = sorted({float(f"{e:.4g}") for e in ends if e is not None})
         return found

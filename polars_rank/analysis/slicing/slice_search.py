@@ -38,7 +38,7 @@ def slices(
     of: str = "difference",
     query: str | Sequence[str] = "query_id",
     max_features: int = 2,
-    bins: int = 4,
+    n_bins: int = 4,
     edges: Mapping[str, Sequence[float]] | None = None,
     min_queries: int = 20,
     max_slices: int = 20,
@@ -56,7 +56,7 @@ def slices(
         One row per query, with ``of`` and the features: a frame or a file, such as
         ``.queries`` of :func:`reasons` joined with attributes of queries.
     features
-        Columns that make up slices. Numbers with more values than ``bins`` are cut at
+        Columns that make up slices. Numbers with more values than ``n_bins`` are cut at
         their quantiles.
     of
         Column whose mean is compared: a difference, or a measure.
@@ -64,7 +64,7 @@ def slices(
         Columns that name the query: their hash splits the queries into halves.
     max_features
         How many features a slice combines, at most 3.
-    bins
+    n_bins
         Number of bins of a number.
     edges
         Where numbers are cut, by feature, instead: ``{"words": [2, 4]}`` has slices up
@@ -127,7 +127,7 @@ def slices(
     [('country=US', 285, 0.2), ('country=DE', 115, -0.2)]
     """
     _require_counts(level, max_features, min_queries, max_slices)
-    asked = Asked.of_rows(values, features, of, query, bins, edges)
+    asked = Asked.of_rows(values, features, of, query, n_bins, edges)
     return _searched(
         asked.cube(),
         max_features=max_features,
@@ -144,7 +144,7 @@ def slices_state(
     *,
     of: str = "difference",
     query: str | Sequence[str] = "query_id",
-    bins: int = 4,
+    n_bins: int = 4,
     edges: Mapping[str, Sequence[float]] | None = None,
     part: str | None = None,
 ) -> pl.DataFrame:
@@ -158,9 +158,9 @@ def slices_state(
         As in :func:`slices`. Where the same queries come back in other parts, name them
         by what comes back, without the day: a query is then in the same half
         everywhere.
-    bins, edges
+    n_bins, edges
         As in :func:`slices`. All parts need the same ``edges``, so give those of each
-        number with more values than ``bins``.
+        number with more values than ``n_bins``.
     part
         Name of the part, such as its day. Two parts of the same content are one part,
         which :func:`merge_slices` refuses to count twice, unless they have two names.
@@ -190,7 +190,7 @@ def slices_state(
     >>> state.select("land", "n", "x_plain").sort("land").rows()
     [('de', 1, 0.5), ('fr', 1, -0.25)]
     """
-    asked = Asked.of_rows(values, features, of, query, bins, edges)
+    asked = Asked.of_rows(values, features, of, query, n_bins, edges)
     require_free(asked.features)
     return asked.cube().state(of, part)
 

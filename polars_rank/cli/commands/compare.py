@@ -42,14 +42,14 @@ COMPARING = (
 TableName: TypeAlias = Literal["means", "pairs", "between_segments"]
 
 
-@options_of(polars_rank.compare, without=("parts",), shared=False)
+@options_of(polars_rank.compare, without=("largest_parts",), shared=False)
 @evaluating
 def compare(
     *files: str,
     data: Systems,
     shown: Reported,
     table: TableName | None = None,
-    parts: bool = False,
+    largest_parts: bool = False,
     plot: Path | None = None,
     per_query: Path | None = None,
     quote_formulas: bool = False,
@@ -63,8 +63,10 @@ def compare(
     """
     if options.get("by") == (NONE,):
         options["by"] = ()
-    if parts and (table is not None or shown.form not in ("table", "markdown")):
-        raise UsageError("--parts goes with the tables: --format table or markdown.")
+    if largest_parts and (table is not None or shown.form not in ("table", "markdown")):
+        raise UsageError(
+            "--largest-parts goes with the tables: --format table or markdown."
+        )
     choices = chosen(options, EVALUATING)
     catalog = next(filter(_is_of_catalog, options.get("measures", ())), None)
     if catalog is not None:
@@ -84,7 +86,7 @@ def compare(
     if plot is not None:
         draw = found.plot.segments if options.get("by") else found.plot.forest
         draw().save(str(plot))
-    if parts:
+    if largest_parts:
         found = _with_parts(found, files, data, choices, options)
     if table is None and shown.form not in SEPARATORS:
         emit(written(found, shown.form) + "\n")
@@ -120,7 +122,9 @@ def _with_parts(
     own = () if data.example else files
     runs, given = data.runs(own, dict(choices), judged=False) if own else ({}, {})
     if not isinstance(runs, dict) or not runs:
-        raise UsageError("--parts are of runs: name two runs or more, each a FILE.")
+        raise UsageError(
+            "--largest-parts needs runs: name two runs or more, each a FILE."
+        )
     given |= data.segments()
     given |= {name: options.get(name) or None for name in ("by", "weight", "cluster")}
     measures = found.pairs["measure"].unique(maintain_order=True).to_list()

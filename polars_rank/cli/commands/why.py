@@ -106,7 +106,7 @@ def slices(
     """
     if not files:
         raise UsageError("name a FILE: values per query, or sums that --out wrote.")
-    made = taken(options, ("of", "query", "bins", "part"))
+    made = taken(options, ("of", "query", "n_bins", "part"))
     if edges:
         form = "FEATURE=NUMBERS, such as words=2,4"
         made["edges"] = dict(assigned("--edges", e, form, _numbers) for e in edges)

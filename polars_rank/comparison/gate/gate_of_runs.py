@@ -52,6 +52,6 @@ def explained(
         told = parts_of(before, after, known[name], **options)
         if not isinstance(told, str):
             parts = told.select(pl.lit(name).alias("measure"), pl.all())
-            return replace(own, parts=parts)
+            return replace(own, largest_parts=parts)
         notes.append(told)
     return replace(own, notes=(*own.notes, *notes))

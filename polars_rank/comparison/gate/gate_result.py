@@ -72,7 +72,7 @@ class Gate:
         and how many of them are ``gone``, in no list now.
     notes
         What a reader has to know beside the checks, such as queries that the run lacks.
-    parts
+    largest_parts
         Of runs, if a check fails: the largest parts of the first failed ``measure``
         that is a sum over documents: ``item`` in words, the number of ``queries`` that
         have it, the ``difference`` that it adds and its ``share`` in the whole.
@@ -86,7 +86,7 @@ class Gate:
     definition: Definition | None = field(default=None, repr=False)
     documents: Counts | None = None
     notes: tuple[str, ...] = ()
-    parts: pl.DataFrame | None = None
+    largest_parts: pl.DataFrame | None = None
 
     def exit_code(self, *, strict: bool = False) -> int:
         """Return 0 for pass or warn, 3 for fail (or warn, if strict), 1 for invalid."""
@@ -104,6 +104,7 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists and numbers, for a machine."""
+        parts = self.largest_parts
         return plain(
             {
                 "verdict": self.verdict,
@@ -114,7 +115,7 @@ class Gate:
                 "worst": self.worst,
                 "documents": self.documents,
                 "notes": self.notes,
-                **({} if self.parts is None else {"parts": self.parts}),
+                **({} if parts is None else {"largest_parts": parts}),
             }
         )
 
@@ -199,7 +200,7 @@ def gate_text(gate: Gate) -> str:
         return "\n\n".join([head, gate.reason, *_notes(gate)])
     table = as_text(_table(gate, gate.checks, head))
     text = "\n".join([table, "", *_foot(gate)])
-    return "\n\n".join([text, *map(as_text, parts_tables(gate.parts))])
+    return "\n\n".join([text, *map(as_text, parts_tables(gate.largest_parts))])
 
 
 def gate_markdown(gate: Gate) -> str:
@@ -229,7 +230,7 @@ def gate_markdown(gate: Gate) -> str:
         folded = f"<details>{title}\n\n{as_markdown(table)}\n\n</details>\n"
         if len(text) + len(folded) < MOST:
             text += folded + "\n"
-    parts = map(as_markdown, parts_tables(gate.parts))
+    parts = map(as_markdown, parts_tables(gate.largest_parts))
     return "\n\n".join([text[:MOST].rstrip(), *parts])
 
 
