@@ -520,6 +520,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(call, folder, argv, stat
         (["log.parquet", "--labl", "x"], 2, "Did you mean --label?"),
         (["log.parquet", "--k", "10"], 2, "A cutoff is part of the measure: -m ndcg@"),
         (["log.parquet", "--per-query", "y.txt"], 2, "end in a format: .parquet"),
+        (["log.parquet", "-q", "--per-query", "y.csv"], 2, "choose one of them"),
         (["log.parquet", "--per-query", "./log.parquet"], 2, "part of the input"),
         (["parts", "--per-query", "parts/y.csv"], 2, "part of the input"),
         (["l*.parquet", "--per-query", "ln.parquet"], 2, "part of the input"),

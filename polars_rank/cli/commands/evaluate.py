@@ -55,6 +55,8 @@ def evaluate(
     if example:
         files = data.only_example(files, polars_rank.example.path())
     target = None if per_query in (None, STDIN) else _target(per_query)
+    if each and target is not None:
+        raise UsageError("-q prints what --per-query FILE writes: choose one of them.")
     measures = options.pop("measures")
     described = taken(options, BESIDE)
     judged = reads_labels(parse_measures(measures))
