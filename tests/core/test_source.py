@@ -62,3 +62,13 @@ def test_batches_are_the_rows(rows):
         batches = [*batches_of(frame.lazy(), chunk_size=chunk)]
         assert_frame_equal(pl.concat(batches), frame)
         assert len(batches) == 1 or all(map(len, batches))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_filter_by_a_constant_of_many_rows(kept):
+    """From 16,384 rows on, threads of Polars share a frame in memory."""
+    rows = pl.DataFrame({"a": range(20_000)})
+    frame = lazy_source(lambda columns: iter([rows]), rows.schema, name="rows")
+    constant = pl.lit(1.0).is_finite() == pl.lit(kept)
+    found = frame.filter(constant).collect(engine="streaming")
+    assert_frame_equal(found, rows if kept else rows.clear())
