@@ -313,12 +313,12 @@ def lists_of(shop, k):
 
 
 def asked(metric):
+    """The measure with each cutoff, to be computed at once."""
     finite = metric.defaults.get("k") is not None
     more = {"step": 2} if metric.name == "rnd" else {}
-    for k in CUTOFFS:
-        if k is None and finite:
-            continue
-        yield k, pr.measure(metric.name, name="value", k=k, **more)
+    cutoffs = [k for k in CUTOFFS if k is not None or not finite]
+    named = (pr.measure(metric.name, name=f"at {k}", k=k, **more) for k in cutoffs)
+    return dict(zip(cutoffs, named, strict=True))
 
 
 def near(a, b):
@@ -332,15 +332,17 @@ def test_the_formula_of_a_list_is_computed(name):
     for seed in range(60, 60 + SHOPS):
         shop = Shop(seed)
         given = {"qrels": shop.qrels, "missing": "zero", **shop.frames}
-        for k, measure in asked(LIST_METRICS[name]):
-            values = dict(pr.per_query(shop.run, measure, **given).iter_rows())
+        measures = asked(LIST_METRICS[name])
+        found = pr.per_query(shop.run, [*measures.values()], **given)
+        values = found.rows_by_key("user", named=True, unique=True)
+        for k in measures:
             for user, x in lists_of(shop, k).items():
                 try:
                     said = OF_LIST[name](x)
                 except ZeroDivisionError:
                     continue
                 compared += 1
-                assert near(values[user], said), (seed, user, k)
+                assert near(values[user][f"at {k}"], said), (seed, user, k)
     assert compared > 40
 
 
@@ -351,14 +353,15 @@ def test_the_formula_of_all_lists_is_computed(name):
     for seed in range(60, 60 + SHOPS):
         shop = Shop(seed)
         given = {"qrels": shop.qrels, "missing": "zero", **shop.frames}
-        for k, measure in asked({**CATALOG_METRICS, **TOTALS_METRICS}[name]):
-            found = pr.evaluate(shop.run, measure, **given).item(0, "value")
+        measures = asked({**CATALOG_METRICS, **TOTALS_METRICS}[name])
+        found = pr.evaluate(shop.run, [*measures.values()], **given)
+        for k in measures:
             try:
                 said = OF_ALL[name]([*lists_of(shop, k).values()])
             except ZeroDivisionError:
                 continue
             compared += 1
-            assert near(found, said), (seed, k)
+            assert near(found.item(0, f"at {k}"), said), (seed, k)
     assert compared > SHOPS
 
 

@@ -65,7 +65,7 @@ def assert_alike(rows: pl.DataFrame, measures, **options):
             assert few.rows() == many.rows()  # no two values here are NaN
 
 
-@pytest.mark.covering(1, rest=3)
+@pytest.mark.covering(1, rest=2)
 @pytest.mark.parametrize("measure", WITH_CUTOFF)
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("grades", ["integer", "fraction"])

@@ -15,14 +15,26 @@ RUN, QRELS = LOG.drop("label"), LOG.drop("score")
 
 
 @pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
-@pytest.mark.parametrize("lazy", [False, slow(True)])
 @pytest.mark.parametrize(
-    ("judged", "half"), [(False, 0), (True, 1), slow(False, 1), slow(True, 0)]
+    ("judged", "half", "engine"),
+    [
+        (False, 0, None),
+        (True, 1, None),
+        slow(False, 1, "in-memory"),
+        slow(True, 0, "in-memory"),
+        slow(False, 0, "streaming"),
+        slow(True, 1, "streaming"),
+    ],
 )
-def test_no_rows_give_no_value(judged, half, lazy, collect):
+def test_no_rows_give_no_value(judged, half, engine):
+    """In memory if there is no engine, else lazily."""
     frames = [RUN.clear(), QRELS.clear()] if judged else [LOG.clear()]
-    frame, *qrels = [frame.lazy() if lazy else frame for frame in frames]
+    frame, *qrels = [frame.lazy() if engine else frame for frame in frames]
     options = {"qrels": qrels[0]} if qrels else {}
+
+    def collect(result):
+        return result.collect(engine=engine) if engine else result
+
     # One by one, since some of them change what others need.
     for name in [*METRICS][half::2]:
         means = collect(pr.evaluate(frame, name, **options))

@@ -14,6 +14,7 @@ from plain_ranks import plain_hash
 from polars.testing import assert_frame_equal
 from reference import fairness
 from reference import recommendation as plain
+from slow import slow
 from vocabularies import CATALOG_METRICS, LIST_METRICS, TOTALS_METRICS
 
 import polars_rank as pr
@@ -491,17 +492,21 @@ def test_segments_of_the_catalog(memory_limit):
         assert_frame_equal(own, alone, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("layout", ["auto", "any", "contiguous"])
-def test_a_memory_limit_changes_nothing(layout):
+@pytest.fixture(scope="module")
+def every_measure():
+    """A shop, arguments of evaluate, and the means without a memory limit."""
     shop = Shop(4, text=True)
+    given = {"measures": ["ndcg@3", *MEASURES, *OF_ALL], "qrels": shop.qrels}
+    given |= {"missing": "zero", **shop.frames}
     run = shop.run.sort("user")
-    asked = ["ndcg@3", *MEASURES, *OF_ALL]
-    given = {"qrels": shop.qrels, "missing": "zero", **shop.frames}
-    wanted = pr.evaluate(run, asked, **given)
-    found = pr.evaluate(
-        run.lazy(), asked, memory_limit="500MB", layout=layout, **given
-    ).collect()
-    assert_frame_equal(found, wanted, check_exact=True)
+    return run, given, pr.evaluate(run, **given)
+
+
+@pytest.mark.parametrize("layout", [slow("auto"), "any", "contiguous"])
+def test_a_memory_limit_changes_nothing(layout, every_measure):
+    run, given, wanted = every_measure
+    found = pr.evaluate(run.lazy(), memory_limit="500MB", layout=layout, **given)
+    assert_frame_equal(found.collect(), wanted, check_exact=True)
 
 
 def test_known_ranks():

@@ -7,6 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from slow import slow
 from test_recommendations import MEASURES, OF_ALL, Shop
+from vocabularies import LIST_METRICS
 
 import polars_rank as pr
 from polars_rank.exceptions import DataError
@@ -59,7 +60,7 @@ def test_parts_add_up(by, stats, measures, tmp_path):
 @pytest.mark.slow
 def test_broadcast_judgments_and_users_without_a_list():
     shop = Shop(5)
-    asked = ["ndcg@3", *MEASURES, *FEW]
+    asked = ["ndcg@3", *(f"{name}@3" for name in LIST_METRICS), *FEW]
     given = {"qrels": shop.qrels, **OPTIONS, **about(shop), "stats": ["mean", "se"]}
     parts = [Part(part(shop.run, i)) for i in range(PARTS)]
     found = evaluate_parts(parts, asked, **given)

@@ -283,10 +283,9 @@ def test_whatever_cell_is_lost_nothing_fails_in_another_way():
         ("trec_eval", "zero", None),
         ("lenskit", "one", "traffic"),
         *(
-            slow(convention, no_relevant, weight)
-            for convention in ("trec_eval", "lenskit", "xgboost")
-            for no_relevant in ("zero", "one", "skip", "one_unweighted")
-            for weight in (None, "traffic")
+            slow(convention, no_relevant, (None, "traffic")[(i + j) % 2])
+            for i, convention in enumerate(("trec_eval", "xgboost", "lenskit"), 1)
+            for j, no_relevant in enumerate(("zero", "one", "skip", "one_unweighted"))
         ),
     ],
 )
