@@ -30,6 +30,7 @@ from polars_rank._engine.spill.buckets import (
     split,
 )
 from polars_rank._engine.spill.digest import digest_of
+from polars_rank.core.parameters import is_whole
 from polars_rank.core.source import lazy_source
 from polars_rank.exceptions import DataError
 from polars_rank.io.frames import as_polars, is_path, is_single
@@ -109,7 +110,7 @@ def bucketed(
     >>> means.equals(pr.evaluate(log, "ndcg@10").collect())
     True
     """
-    if not 1 <= n_buckets <= MOST:
+    if not (is_whole(n_buckets) and 1 <= n_buckets <= MOST):
         msg = f"n_buckets must be a whole number from 1 to {MOST}, not {n_buckets!r}"
         raise ValueError(msg)
     store = Store.of(folder, name="folder")

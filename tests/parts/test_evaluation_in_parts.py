@@ -678,8 +678,10 @@ def test_results_of_other_functions_are_not_taken(tmp_path):
 
 def test_buckets_that_cannot_be(tmp_path):
     log = rows(4)
-    with pytest.raises(ValueError, match="n_buckets must be a whole number from 1"):
-        bucketed([log], 0, tmp_path)
+    for wrong in (0, 2.5, True, "3"):
+        told = f"n_buckets must be a whole number from 1 .* not {wrong!r}"
+        with pytest.raises(ValueError, match=told):
+            bucketed([log], wrong, tmp_path)
     with pytest.raises(TypeError, match="several types, Int64, Int32: cast it"):
         bucketed(
             [log, log.with_columns(pl.col("query_id").cast(pl.Int32))], 2, tmp_path
