@@ -5,6 +5,8 @@
     python tests/mutants.py --tier all    by the slow tests, too
     python tests/mutants.py --random 80 --seed 1    a sample of random changes instead
 
+The last needs pytest-cov.
+
 Each mutant is applied to a copy of the checkout, never to the checkout itself. The exit
 code is 1 if one survives: then a test is missing. It is 1, too, if the text of a mutant
 is not found exactly once: then the code has moved on, and the mutant has to follow.
