@@ -50,5 +50,22 @@ def test_an_interval_that_cannot_be_told_is_not_a_number():
 
 def test_a_crossing_far_outside_of_the_bracket_is_found():
     roots = np.array([-1e5, -3.0, 0.5, 7e4])
-    found = crossing(lambda x: np.arctan(roots - x), np.zeros(4), np.ones(4))
+    found = crossing(lambda x, at: np.arctan(at - x), np.zeros(4), np.ones(4), roots)
     np.testing.assert_allclose(found, roots, atol=1e-9)
+
+
+def test_one_that_has_no_crossing_costs_the_others_nothing():
+    asked = []
+
+    def function(x, root):
+        asked.append(len(x))
+        return np.where(root > 9.0, 1.0, root - x) * 2.0
+
+    roots = np.append(np.linspace(0.1, 3.0, 1000), [10.0, np.nan])
+    low = np.append(np.zeros(1001), np.nan)
+    found = crossing(function, low, low + 1.0, roots)
+    np.testing.assert_allclose(found[:-2], roots[:-2], atol=1e-9)
+    assert np.isnan(found[-2:]).all()
+    assert sum(asked) < 10_000
+    alone = crossing(function, low[:1], low[:1] + 1.0, roots[:1])
+    assert alone.tobytes() == found[:1].tobytes()  # whatever is beside it

@@ -18,7 +18,7 @@ from polars_rank._statistics.noncentral import crossing
 from polars_rank.comparison.input.procedures import Correction, Procedure, TestName
 from polars_rank.comparison.tests.corrections import family_of
 from polars_rank.comparison.tests.paired_tests import EXACT
-from polars_rank.comparison.tests.power_of_t import detectable_center
+from polars_rank.comparison.tests.power_of_t import detectable_center, fixed
 
 Array: TypeAlias = npt.NDArray[np.float64]
 POWER = 0.8
@@ -126,7 +126,7 @@ def _distinct(function: Callable[[Array, Array], Array], a: Array, b: Array) -> 
 
 
 def _of_pooled(critical: Array, df: Array) -> Array:
-    return detectable_center(lambda _: critical, df, POWER)
+    return detectable_center(fixed, df, POWER, critical)
 
 
 def _center(test: TestName, sides: int, tail: Array, df: Array) -> Array:
@@ -134,23 +134,24 @@ def _center(test: TestName, sides: int, tail: Array, df: Array) -> Array:
     n = df + 1.0
     at = t_quantile(1.0 - tail, df)
     if test == "t":
-        return detectable_center(lambda _: at, df, POWER, sides=sides)
+        return detectable_center(fixed, df, POWER, at, sides=sides)
     z = -special().ndtri(tail)
     if test == "bootstrap":  # resamples spread normally, with the divisor n
         at = z * np.sqrt(df / n)
-        return detectable_center(lambda _: at, df, POWER, sides=sides)
+        return detectable_center(fixed, df, POWER, at, sides=sides)
     # Randomization: u = sum x / root of sum x^2 has flipped signs of excess kurtosis
     # -2 b / n, b the kurtosis of x about 0, which is 3 without an effect, and less with
     # one. Source: Edgeworth's expansion of a quantile, Cornish and Fisher, 1938.
     u = at * np.sqrt(n / (df + at**2))
 
-    def critical(center: Array) -> Array:
+    def critical(center: Array, df: Array, u: Array, z: Array) -> Array:
+        n = df + 1.0
         d = center / np.sqrt(n)
         b = (d**4 + 6 * d**2 + 3) / (1 + d**2) ** 2
         moved = np.minimum(u + (3 - b) / (12 * n) * (z**3 - 3 * z), np.sqrt(n) - 1e-9)
         return np.asarray(moved * np.sqrt(df / (n - moved**2)))
 
-    found = detectable_center(critical, df, POWER, sides=sides)
+    found = detectable_center(critical, df, POWER, u, z, sides=sides)
     return np.asarray(np.where(found <= LARGEST * np.sqrt(n), found, np.nan))
 
 
@@ -183,11 +184,11 @@ def _rank_effect(m: Array, tail: Array) -> Array:
     dependent sums from Owen's T function, Annals of Mathematical Statistics 1956.
     """
     functions = special()
-    pairs = m * (m - 1.0) / 2.0
-    largest = m * (m + 1.0) / 2.0
     wanted = np.array([_least_rank_sum(*row) for row in zip(m, tail, strict=True)])
 
-    def missing(d: Array) -> Array:
+    def missing(d: Array, m: Array, wanted: Array) -> Array:
+        pairs = m * (m - 1.0) / 2.0
+        largest = m * (m + 1.0) / 2.0
         h = np.sqrt(2.0) * d
         one, two = functions.ndtr(d), functions.ndtr(h)
         both = (one + two - one * (1 - one)) / 2
@@ -206,7 +207,7 @@ def _rank_effect(m: Array, tail: Array) -> Array:
         )
         return np.asarray(functions.ndtri(missed) - normal_quantile(1 - POWER))
 
-    found = crossing(missing, np.zeros(m.shape), np.full(m.shape, 0.1))
+    found = crossing(missing, np.zeros(m.shape), np.full(m.shape, 0.1), m, wanted)
     return np.asarray(np.where(found <= LARGEST, found, np.nan))
 
 

@@ -47,22 +47,32 @@ def detectable_effect(
     n = np.asarray(n, dtype=np.float64)
     df = np.where(n >= 2, n - 1.0, np.nan)
     critical = t_quantile(1 - np.asarray(alpha) / 2, df)
-    return np.asarray(detectable_center(lambda _: critical, df, power) / np.sqrt(n))
+    return np.asarray(detectable_center(fixed, df, power, critical) / np.sqrt(n))
+
+
+def fixed(center: Array, df: Array, critical: Array) -> Array:
+    """Return the critical value that depends on neither."""
+    return critical
 
 
 def detectable_center(
-    critical: Callable[[Array], Array], df: Array, power: float, *, sides: int = 2
+    critical: Callable[..., Array],
+    df: Array,
+    power: float,
+    *given: Array,
+    sides: int = 2,
 ) -> Array:
     """Find the noncentrality with which t exceeds its critical value with the power.
 
-    ``critical`` may depend on it. 0 where the level alone gives as much.
+    ``critical`` is a function of it, ``df`` and the arrays that are ``given``, of some
+    of the elements. 0 where the level alone gives as much.
     """
     functions = special()
     missed = functions.ndtri(1.0 - power)
 
-    def missing(center: Array) -> Array:
+    def missing(center: Array, df: Array, *given: Array) -> Array:
         """Measure the power that is missing in normal quantiles: nearly a line."""
-        at = critical(center)
+        at = critical(center, df, *given)
         below = np.nan_to_num(functions.nctdtr(df, center, at))
         if sides == 2:
             below -= np.nan_to_num(functions.nctdtr(df, center, -at))
@@ -70,9 +80,10 @@ def detectable_center(
 
     start = np.zeros(df.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = crossing(missing, start, start + 3.0)
-        found = np.where(missing(start) <= 0.0, 0.0, found)
-    return np.asarray(np.where(np.isnan(df + critical(start)), np.nan, found))
+        found = crossing(missing, start, start + 3.0, df, *given)
+        found = np.where(missing(start, df, *given) <= 0.0, 0.0, found)
+    unknown = np.isnan(df + critical(start, df, *given))
+    return np.asarray(np.where(unknown, np.nan, found))
 
 
 def queries_for(
