@@ -1030,8 +1030,8 @@ MUTANTS = (
     Mutant(
         "a bracket is not widened",
         "_statistics/noncentral.py",
-        "np.where(above < 0, low - width, low)",
-        "np.where(above < 0, low, low)",
+        "low[outside] -= np.where(above[outside] < 0, width, 0.0)",
+        "low[outside] -= 0.0",
         "noncentral",
     ),
     Mutant(
@@ -1185,8 +1185,8 @@ MUTANTS = (
     Mutant(
         "users of several periods are added up without a word",
         "comparison/systems/trend.py",
-        "    warn_of_returning(rolled)\n",
-        "",
+        "        warn_of_returning(parts.drop(time))\n",
+        "        pass\n",
         "trend:several_periods",
     ),
     Mutant(

@@ -6,6 +6,7 @@ import datetime
 import math
 import random
 import statistics
+import sys
 
 import polars as pl
 import pytest
@@ -68,6 +69,56 @@ def test_each_period_is_a_comparison(window, weight):
                 assert row["queries"] == other["queries"]
                 for column in ("estimate", "se", "lower", "upper"):
                     assert row[column] == pytest.approx(other[column], rel=1e-9)
+
+
+@pytest.mark.parametrize("periods", [1, 2, 13])
+def test_windows_of_every_length(periods):
+    frame = log(periods).filter(pl.col("system") == "a")
+    values = {
+        day: rows["ap"].to_list()
+        for (day,), rows in frame.group_by("day", maintain_order=True)
+    }
+    days = sorted(values)
+    for window in [*range(1, periods + 2), None]:
+        found = pr.comparison.trend(frame, "ap", time="day", window=window)
+        assert found["day"].to_list() == days
+        for i, row in enumerate(found.rows(named=True)):
+            first = 0 if window is None else max(0, i + 1 - window)
+            told = [value for day in days[first : i + 1] for value in values[day]]
+            assert row["queries"] == len(told)
+            assert row["estimate"] == pytest.approx(statistics.mean(told), rel=1e-12)
+            se = statistics.stdev(told) / len(told) ** 0.5
+            assert row["se"] == pytest.approx(se, rel=1e-12)
+
+
+def test_systems_are_in_the_order_in_which_they_come_up():
+    rows = [("d", 0), ("d", 1), ("c", 1), ("d", 2), ("b", 2), ("a", 3)]
+    frame = pl.DataFrame(rows, ["system", "day"], orient="row")
+    frame = frame.with_columns(query_id=1, rr=0.5)
+    parts = [pr.comparison.moments(frame.filter(day=d), by="day") for d in range(4)]
+    moments = pr.comparison.merge(parts)
+    for window, last in ((1, "a"), (2, "dba"), (None, "dcba")):
+        found = pr.comparison.trend(moments, time="day", window=window)
+        means = found.filter(pl.col("baseline").is_null(), day=3)
+        assert means["system"].to_list() == [*last]
+
+
+def test_windows_share_their_sums(monkeypatch):
+    """All pairs of 2,000 periods would be 2 million rows."""
+    rows = []
+    module = sys.modules["polars_rank.comparison.systems.trend"]
+    summed = module.summed
+
+    def counted(whole, *others):
+        rows.append(len(whole))
+        return summed(whole, *others)
+
+    monkeypatch.setattr(module, "summed", counted)
+    frame = pl.DataFrame({"system": "a", "query_id": range(2000), "rr": 0.5})
+    frame = frame.with_columns(hour="query_id")
+    found = pr.comparison.trend(frame, "rr", time="hour", window=None)
+    assert found["queries"].to_list() == list(range(1, 2001))
+    assert sum(rows) < 2000 * 12
 
 
 def test_periods_of_dates_and_moments_of_days():
