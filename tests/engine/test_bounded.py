@@ -479,7 +479,13 @@ def test_memory_limit_has_a_least_value(limit):
     with pytest.raises(ValueError, match=r"memory_limit must be at least \d+ MB") as e:
         parse_memory_limit(limit)
     assert f"not {limit!r}" in str(e.value)
-    assert "POLARS_MAX_THREADS" in str(e.value)
+    assert "POLARS_MAX_THREADS" not in str(e.value)  # with a few threads it is 400 MB
+
+
+def test_memory_limit_of_many_threads_names_the_way_to_less(monkeypatch):
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: 64)
+    with pytest.raises(ValueError, match="899 MB.* with 64 .*POLARS_MAX_THREADS"):
+        parse_memory_limit("500MB")
 
 
 @pytest.mark.slow

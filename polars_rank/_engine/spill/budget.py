@@ -71,11 +71,13 @@ def parse_memory_limit(limit: int | str) -> int:
         raise ValueError(msg)
     threads, least = pl.thread_pool_size(), max(LEAST, 7 * overhead() // 5)
     if number < least:
-        msg = (
-            f"memory_limit must be at least {ceil(least / MB)} MB, not {limit!r}: with "
-            f"{threads} threads Polars itself takes about {overhead() // MB} MB; for "
-            "less, set POLARS_MAX_THREADS to a smaller number before polars is imported"
-        )
+        msg = f"memory_limit must be at least {ceil(least / MB)} MB, not {limit!r}"
+        if least > LEAST:
+            msg += (
+                f": with {threads} threads Polars itself takes about "
+                f"{overhead() // MB} MB; for less, set POLARS_MAX_THREADS to a smaller "
+                "number before polars is imported"
+            )
         raise ValueError(msg)
     return number
 
