@@ -17,7 +17,6 @@ nox.options.sessions = ["lint", "quick"]
 nox.options.error_on_missing_interpreters = False
 
 VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
-LOWEST = ("polars==2.1.0", "numpy==1.26.0", "pyarrow==15.0.0")  # as in pyproject.toml
 # Peaks of memory are measured alone: beside others rows are read while none are used.
 PEAKS = (
     "tests/engine/test_bounded.py::test_memory_stays_within_the_limit",
@@ -161,5 +160,13 @@ def lint(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def lowest(session: nox.Session) -> None:
     """Run the quick tests with the lowest versions that pyproject.toml allows."""
-    install(session, "test", *LOWEST)
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + [
+        requirement
+        for extra in ("cli", "stats", "report", "plot", "page", "test")
+        for requirement in extras[extra]
+    ]
+    at_least = [requirement for requirement in wanted if ">=" in requirement]
+    install(session, "test", *(each.replace(">=", "==") for each in at_least))
     pytest(session)
