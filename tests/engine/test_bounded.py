@@ -484,7 +484,7 @@ def test_memory_limit_has_a_least_value(limit):
 
 def test_memory_limit_of_many_threads_names_the_way_to_less(monkeypatch):
     monkeypatch.setattr(pl, "thread_pool_size", lambda: 64)
-    with pytest.raises(ValueError, match="899 MB.* with 64 .*POLARS_MAX_THREADS"):
+    with pytest.raises(ValueError, match=r"899 MB.* with 64 .*POLARS_MAX_THREADS"):
         parse_memory_limit("500MB")
 
 
