@@ -128,8 +128,7 @@ CASES = {
     "evaluate log --run-columns a,b": "--run-columns is for CSV",
     "evaluate log --temp-dir x": "--temp-dir is for bounded memory: give "
     "--memory-limit",
-    "evaluate log --memory-limit 1MB": "--memory-limit must be at least .* to a "
-    "smaller number$",
+    "evaluate log --memory-limit 1MB": r"--memory-limit must be at least \d+ MB, not",
     "evaluate log --score scroe": "score column 'scroe' is not in the file; did you",
     "evaluate log --memory-limit 2GB --temp-dir x": "--temp-dir must be a folder",
     "evaluate log --max-rank 0": "--max-rank must be a whole number of at least 1, not",
