@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -304,9 +305,13 @@ def _bootstrap(
         **dict.fromkeys(NUMBERS, pl.Float64()),
     }
 
+    # Here, and not segment by segment: each time would be a plan of its own.
+    sums = pl.col({name for ratio in ratios for name in (ratio.num, ratio.den)})
+    numbers = clusters.with_columns(sums.cast(pl.Float64).fill_null(0.0))
+
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         frame = held(
-            clusters,
+            numbers,
             log.resources,
             factor=RESAMPLING,
             what='of interval="bootstrap" the sums of all clusters',
@@ -342,10 +347,8 @@ def _resampled(
     import numpy as np
 
     rng = np.random.default_rng(interval.seed)
-    columns = [
-        segment[name].cast(pl.Float64) for r in ratios for name in (r.num, r.den)
-    ]
-    values = np.array([c.fill_null(0.0).to_numpy() for c in columns]).reshape(
+    columns = [segment[name] for r in ratios for name in (r.num, r.den)]
+    values = np.array([c.to_numpy() for c in columns]).reshape(
         len(columns), len(segment)
     )
     total = np.array([c.sum() for c in columns])
@@ -364,7 +367,7 @@ def _resampled(
     for i in range(len(ratios)):
         above, below = total[2 * i : 2 * i + 2]
         num, den = drawn[:, 2 * i], drawn[:, 2 * i + 1]
-        if np.count_nonzero(segment[ratios[i].den].fill_null(0)) < 2:
+        if np.count_nonzero(segment[ratios[i].den]) < 2:
             estimate = None if below == 0 else above / below
             yield estimate, None, None, None, None if below == 0 else 1.0
             continue
@@ -387,8 +390,9 @@ def _poisson(rng: np.random.Generator, rows: int, columns: int) -> Array:
     return _table()[bits]
 
 
+@cache
 def _table() -> Array:
-    """Compute the quantiles of Poisson(1) at (i + 1/2) / 2^16."""
+    """Compute the quantiles of Poisson(1) at (i + 1/2) / 2^16, once."""
     import numpy as np
 
     mass = np.exp(-1.0) / np.cumprod([1.0, *range(1, 12)])
