@@ -192,7 +192,7 @@ class _Covered:
             names, seen = importing - seen, seen | importing
         # They read what is declared, such as the flags of measures, and run no line.
         return sorted(
-            found | (set() if change.line in body else {"tests/test_house.py"})
+            found | (set() if change.line in body else {"tests/house/test_house.py"})
         )
 
     def _tests(self, name: str, lines: Container[int] | None = None) -> set[str]:
