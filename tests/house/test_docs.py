@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import runpy
 from collections import Counter
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,8 @@ PAGES = [
 LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"```.*?```", re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+ROOMS = ["clicks", "comparison", "fusion", "io", "parts", "recommend", "uncertainty"]
+NAME = re.compile(rf"(?<![\w./-])(pr|{'|'.join(ROOMS)})\.(?!md\b)(\w+(?:\.\w+)*)")
 
 
 def name_of(page: Path) -> str:
@@ -59,6 +63,16 @@ def test_code_that_is_shown_can_be_parsed():
     for page in PAGES:
         for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
             ast.parse(code)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_names_that_are_told_are_in_the_package(page):
+    text = page.read_text()
+    if page.name == "CHANGELOG.md":  # the table of old names has old names
+        text = text.partition("\n### Measures\n")[2]
+    for room, name in set(NAME.findall(text)):
+        module = "polars_rank" if room == "pr" else f"polars_rank.{room}"
+        attrgetter(name)(importlib.import_module(module))
 
 
 def test_every_page_can_be_reached():
