@@ -95,7 +95,7 @@ def test_other_tests(test, p):
 
 
 def test_wilcoxon_of_many_queries():
-    d = paired_tests.rounded(np.tile(np.subtract(B, A), 5))
+    d = paired_tests.rounded(np.tile(np.subtract(B, A), 5), 1.0)
     n, ranks = 45, []
     sizes = sorted(abs(x) for x in d if x)
     for x in d:
@@ -331,7 +331,7 @@ def test_randomization_is_the_enumeration():
             ("less", sum(f <= total + 1e-9 for f in flips)),
         ):
             (found,) = paired_tests.randomization(
-                paired_tests.rounded(np.array(d)[:, None]),
+                paired_tests.rounded(np.array(d)[:, None], 1.0),
                 n_resamples=99,
                 seed=0,
                 alternative=alternative,
@@ -341,7 +341,7 @@ def test_randomization_is_the_enumeration():
 
 @pytest.mark.slow
 def test_drawn_flips_come_near_the_enumeration():
-    d = paired_tests.rounded(np.random.default_rng(2).normal(0.25, 1, (41, 1)))
+    d = np.random.default_rng(2).normal(0.25, 1, (41, 1))
     (drawn,) = paired_tests.randomization(d, n_resamples=9999, seed=0)
     (exact,) = paired_tests.randomization(d[:40], n_resamples=99, seed=0)
     t = (

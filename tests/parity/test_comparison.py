@@ -103,7 +103,7 @@ def test_scipy_sign_wilcoxon_welch(seed):
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_scipy_exact_randomization(seed, alternative):
     x = matrix(seed)[:12]
-    d = paired_tests.rounded(x[:, 1] - x[:, 0])
+    d = paired_tests.rounded(x[:, 1] - x[:, 0], 1.0)
 
     def mean(values, axis):
         return np.mean(values, axis=axis)

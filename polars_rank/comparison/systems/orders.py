@@ -15,6 +15,7 @@ from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell, lower_is_better
 from polars_rank.comparison.keywords import PairOptions
 from polars_rank.comparison.tests.bootstrap import resampled
+from polars_rank.comparison.tests.paired_tests import ROUNDING
 
 
 def orders(
@@ -74,11 +75,13 @@ def orders(
     rows = []
     for one, other in combinations(names, 2):
         x, y = means[one].to_numpy(), means[other].to_numpy()
+        same_x, same_y = (ROUNDING * np.abs(v).max(initial=0.0) for v in (x, y))
         swapped = [
             (systems[i], systems[j])
             for i, j in combinations(range(len(systems)), 2)
             if (x[i] - x[j]) * (y[i] - y[j]) < 0
-            and min(abs(x[i] - x[j]), abs(y[i] - y[j])) > 1e-12
+            and abs(x[i] - x[j]) > same_x
+            and abs(y[i] - y[j]) > same_y
         ]
         either = sum(
             (one, *sorted(pair)) in sure or (other, *sorted(pair)) in sure
@@ -163,11 +166,11 @@ def stability(
         drawn = resampled(
             x, np.ones(len(x)), n_resamples=n_resamples, seed=seed
         ).estimate
-        means = x.mean(axis=0)
-        best = (drawn >= drawn.max(axis=1, keepdims=True) - 1e-12).mean(axis=0)
+        means, same = x.mean(axis=0), ROUNDING * np.abs(x).max()
+        best = (drawn >= drawn.max(axis=1, keepdims=True) - same).mean(axis=0)
         for i, j in combinations(range(len(held.systems)), 2):
             a, b = (i, j) if means[i] >= means[j] else (j, i)
-            kept = float((drawn[:, a] - drawn[:, b] > 1e-12).mean())
+            kept = float((drawn[:, a] - drawn[:, b] > same).mean())
             rows.append(
                 (measure, held.systems[a], held.systems[b], kept, float(best[a]))
             )

@@ -13,6 +13,7 @@ from polars_rank._statistics.distributions import tail
 from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.reading import read
 from polars_rank.comparison.input.values import Columns, Source, cell
+from polars_rank.comparison.tests.paired_tests import ROUNDING
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -123,21 +124,25 @@ def _mean(values: Array) -> float:
 
 def _p(x: Array, y: Array, *, paired: bool) -> float:
     """Compute the p-value of the t test of equal means; of equal values, 1."""
+    known_x, known_y = np.isfinite(x), np.isfinite(y)
     if paired:
-        d = (y - x)[np.isfinite(x) & np.isfinite(y)]
+        known_x = known_y = known_x & known_y
+    x, y = x[known_x], y[known_y]
+    if paired:
+        d = y - x
         difference, df = _mean(d), len(d) - 1
         variance = float(((d - difference) ** 2).sum()) / max(df, 1) / max(len(d), 1)
     else:
-        x, y = x[np.isfinite(x)], y[np.isfinite(y)]
         difference, df = _mean(y) - _mean(x), len(x) + len(y) - 2
         squares = sum(float(((v - _mean(v)) ** 2).sum()) for v in (x, y))
         parts = sum(1.0 / len(v) for v in (x, y) if len(v))
         variance = squares / max(df, 1) * parts
     if df < 1:
         return float("nan")
-    if abs(difference) < 1e-12:
+    rounding = ROUNDING * max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))
+    if abs(difference) <= rounding:
         return 1.0
-    if variance <= 1e-30:
+    if variance <= (rounding / 1000) ** 2:
         return 0.0
     return float(tail(difference / variance**0.5, df))
 

@@ -124,7 +124,8 @@ def _scaled(
     x = pl.col(name)
     held = pl.when(pl.col("_known")).then(x)
     mean, sd = held.mean().over(keys), held.std().over(keys).fill_null(0.0)
-    z = pl.when(sd > 1e-12).then((x - mean) / sd).otherwise(0.0)
+    rounding = 1e-12 * held.abs().max().over(keys)
+    z = pl.when(sd > rounding).then((x - mean) / sd).otherwise(0.0)
     z = pl.when(mean.is_not_null() & x.is_not_null()).then(z)
     if how == "ab":
         return (a * z + b).clip(0.0, 1.0).alias(name)

@@ -14,10 +14,14 @@ import numpy.typing as npt
 
 from polars_rank._statistics.distributions import normal_quantile, normal_tail
 from polars_rank.comparison.input.procedures import IntervalName
-from polars_rank.comparison.tests.paired_tests import DECIMALS, Tested, chunks
+from polars_rank.comparison.tests.paired_tests import (
+    ROUNDING,
+    Tested,
+    chunks,
+    rounded,
+)
 
 Array: TypeAlias = npt.NDArray[np.float64]
-ROUNDING = 1e-12  # of sums of squares, by differences of them
 
 
 class Bounds(NamedTuple):
@@ -81,9 +85,14 @@ def drawn_counts(
 
 
 def bounds(
-    x: Array, w: Array, drawn: Resampled, interval: IntervalName, level: float
+    x: Array,
+    w: Array,
+    size: Array,
+    drawn: Resampled,
+    interval: IntervalName,
+    level: float,
 ) -> Bounds:
-    """Compute the interval of every comparison.
+    """Compute the interval of every comparison, of values of some ``size``.
 
     ``"percentile"``: quantiles of the resampled estimates. ``"bca"``: corrected for
     bias and skewness (Efron 1987). ``"studentized"``: from the quantiles of
@@ -105,7 +114,10 @@ def bounds(
     if interval != "bca":
         low, high = np.quantile(drawn.estimate, tails, axis=0)
         return Bounds(low, high)
-    ends = [_bca(x[:, c], w, drawn.estimate[:, c], tails) for c in range(x.shape[1])]
+    ends = [
+        _bca(x[:, c], w, size[c], drawn.estimate[:, c], tails)
+        for c in range(x.shape[1])
+    ]
     low, high = np.array(ends).reshape(-1, 2).T
     return Bounds(low, high)
 
@@ -119,9 +131,9 @@ def _ends(t: Array, tails: Array) -> tuple[Array, Array]:
     return ends[0], ends[1]
 
 
-def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
+def _bca(x: Array, w: Array, size: float, estimates: Array, tails: Array) -> Array:
     estimate = x.sum() / w.sum()
-    gaps = np.round(estimates - estimate, DECIMALS)
+    gaps = rounded(estimates - estimate, size)
     below = (np.sum(gaps < 0) + np.sum(gaps <= 0)) / 2
     share = below / len(estimates)
     if not 0.0 < share < 1.0:  # all differences are equal, or nearly
@@ -137,7 +149,7 @@ def _bca(x: Array, w: Array, estimates: Array, tails: Array) -> Array:
 
 
 def shift_test(
-    x: Array, w: Array, drawn: Resampled, alternative: str = "two-sided"
+    x: Array, w: Array, size: Array, drawn: Resampled, alternative: str = "two-sided"
 ) -> list[Tested]:
     """Test by shifting: count the resamples that lie as far from the estimate.
 
@@ -147,7 +159,7 @@ def shift_test(
     """
     estimate = x.sum(axis=0) / w.sum()
     moved = drawn.estimate - estimate
-    tolerance = 1e-12
+    tolerance = ROUNDING * size
     beyond = {
         "two-sided": np.abs(moved) >= np.abs(estimate) - tolerance,
         "greater": moved >= estimate - tolerance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from polars_rank.comparison.input.values import Values, cell
@@ -29,7 +30,8 @@ def friedman(values: Values) -> pl.DataFrame:
     for k, measure in enumerate(values.measures):
         cells = [cell(k, i) for i in range(len(values.systems))]
         for segment, part in parts.items():
-            x = rounded(part.select(cells).drop_nulls().to_numpy())
+            x = part.select(cells).drop_nulls().to_numpy()
+            x = rounded(x, np.abs(x).max(initial=0.0))
             n = len(x)
             statistic = p = w = None
             if n > 1 and (x != x[:, :1]).any():

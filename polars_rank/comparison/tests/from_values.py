@@ -23,12 +23,14 @@ class Block(NamedTuple):
     """Units, which are queries or clusters, of a measure and segment.
 
     ``x`` holds sums of weighted differences, a column for each pair, and ``w`` sums of
-    weights; ``matrix`` the values of the queries, a column for each system, and
-    ``places`` which of these make a pair.
+    weights; ``size`` is the largest value of each pair, which tells what is rounding;
+    ``matrix`` the values of the queries, a column for each system, and ``places`` which
+    of these make a pair.
     """
 
     x: Array
     w: Array
+    size: Array
     matrix: Array
     places: list[list[int]]
 
@@ -47,8 +49,10 @@ def blocks(study: Study) -> Iterator[Block]:
             w: Array = np.ones(len(known))
             if "weight" in known.columns:
                 w = known["weight"].cast(pl.Float64).to_numpy()
+            largest = np.abs(matrix).max(axis=0, initial=0.0)
+            size = np.array([max(largest[i], largest[j]) for i, j in places])
             differences = [matrix[:, j] - matrix[:, i] for i, j in places]
-            x = paired_tests.rounded(np.column_stack(differences)) * w[:, None]
+            x = paired_tests.rounded(np.column_stack(differences), size) * w[:, None]
             if "cluster" in known.columns:
                 codes = known["cluster"].rank("dense").to_numpy() - 1
                 groups = int(codes.max()) + 1 if len(known) else 0
@@ -56,7 +60,7 @@ def blocks(study: Study) -> Iterator[Block]:
                     [np.bincount(codes, d, minlength=groups) for d in x.T]
                 )
                 w = np.asarray(np.bincount(codes, w, minlength=groups), np.float64)
-            yield Block(x, w, matrix, places)
+            yield Block(x, w, size, matrix, places)
 
 
 # -- tests
@@ -93,10 +97,11 @@ def _of_block(block: Block, study: Study) -> list[Tested]:
     if how.test == "wilcoxon":
         return [paired_tests.wilcoxon(d, how.alternative, how.zero_method) for d in x.T]
     if how.test == "randomization":
-        units = paired_tests.rounded(x)
+        units = paired_tests.rounded(x, block.size * block.w.max())
         return paired_tests.randomization(units, **draws, alternative=how.alternative)
     if how.test == "bootstrap":
-        return shift_test(x, block.w, resampled(x, block.w, **draws), how.alternative)
+        drawn = resampled(x, block.w, **draws)
+        return shift_test(x, block.w, block.size, drawn, how.alternative)
     # Systems in the order of their names: draws must not depend on that of rows.
     assert study.held is not None
     systems = study.held.systems
@@ -153,7 +158,7 @@ def resampled_intervals(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
 def _bootstrap(study: Study) -> Iterator[tuple[float | None, ...]]:
     """Yield the ends of every interval, and the share of resamples above 0."""
     how = study.how
-    for x, w, *_ in blocks(study):
+    for x, w, size, *_ in blocks(study):
         if len(x) < 2:
             yield from [(None, None, None)] * len(study.pairs)
             continue
@@ -161,6 +166,6 @@ def _bootstrap(study: Study) -> Iterator[tuple[float | None, ...]]:
         drawn = resampled(
             x, w, n_resamples=how.n_resamples, seed=how.seed, bayesian=bayesian
         )
-        low, high = bounds(x, w, drawn, how.interval, study.interval_level)
+        low, high = bounds(x, w, size, drawn, how.interval, study.interval_level)
         above = (drawn.estimate > 0).mean(axis=0)
         yield from zip(low.tolist(), high.tolist(), above.tolist(), strict=True)

@@ -1,7 +1,8 @@
 """Tests of paired differences that need the differences themselves.
 
 Each takes units in rows and comparisons in columns, and draws once for all columns.
-Differences are expected to be rounded (``rounded``): 0.55 - 0.5 is not 0.95 - 0.9.
+Differences are expected to be rounded (``rounded``): 0.55 - 0.5 is not 0.95 - 0.9. What
+is rounding depends on the size of the values: a test has the same p-value in any unit.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from polars_rank._statistics.distributions import Alternative, special, tail
 from polars_rank.comparison.input.procedures import ZeroMethod
 
 Array: TypeAlias = npt.NDArray[np.float64]
-DECIMALS = 12
+ROUNDING = 1e-12  # of the size of values
 EXACT = 40  # differences that are not 0: 2^20 sums for each half
 CELLS = 1 << 22  # numbers held at a time
 
@@ -28,9 +29,23 @@ class Tested(NamedTuple):
     p: float
 
 
-def rounded(differences: Array) -> Array:
-    """Round differences, so that equal ones are equal."""
-    return np.round(differences, DECIMALS) + 0.0
+def rounded(differences: Array, size: float | Array) -> Array:
+    """Round differences of values of this size, so that equal ones are equal.
+
+    Of values whose largest is between 0.5 and 1, 12 decimals are kept.
+    """
+    unit = power_of_2(size)
+    return np.asarray(np.round(differences / unit, 12) * unit + 0.0)
+
+
+def power_of_2(size: float | Array) -> Array:
+    """Return the power of 2 that is as large, or the next one; 1 for nothing.
+
+    Products and quotients with it are exact.
+    """
+    half, exponent = np.frexp(size)
+    exponent = exponent - (half == 0.5)
+    return np.asarray(np.ldexp(1.0, exponent), np.float64)
 
 
 def sign(wins: int, losses: int, alternative: Alternative = "two-sided") -> Tested:
@@ -141,7 +156,7 @@ def _exact(d: Array, alternative: Alternative) -> Tested:
     total = float(d.sum())
     if not len(d):
         return Tested(0.0, 1.0)
-    tolerance = 1e-12 * float(np.abs(d).sum())
+    tolerance = ROUNDING * float(np.abs(d).sum())
     # A sum of all numbers is one of each half: of 2^n sums none is made, but each of
     # the 2^(n/2) of one half is looked up among those of the other (Horowitz and Sahni,
     # Journal of the ACM 1974).
@@ -168,7 +183,7 @@ def _drawn(
     units: Array, n_resamples: int, seed: int, alternative: Alternative
 ) -> list[Tested]:
     total = units.sum(axis=0)
-    tolerance = 1e-12 * np.abs(units).sum(axis=0)
+    tolerance = ROUNDING * np.abs(units).sum(axis=0)
     generator = np.random.default_rng(seed)
     extreme = np.zeros(units.shape[1])
     n = len(units)
@@ -204,7 +219,7 @@ def randomized_tukey(
     if not queries:
         return [Tested(0.0, 1.0)] * len(pairs)
     means = values.mean(axis=0)
-    tolerance = 1e-12
+    tolerance = ROUNDING * np.abs(values).max()
     differences = np.array([means[j] - means[i] for i, j in pairs])
     generator = np.random.default_rng(seed)
     extreme = np.zeros(len(pairs))

@@ -13,9 +13,9 @@ import polars as pl
 from polars_rank.comparison.input.values import cell
 from polars_rank.comparison.tests.bootstrap import drawn_counts
 from polars_rank.comparison.tests.estimates import Study, t_tested
+from polars_rank.comparison.tests.paired_tests import rounded
 from polars_rank.exceptions import DataError
 
-SAME = 1e-12  # smaller differences are rounding
 Array: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -95,14 +95,15 @@ def _matrices(study: Study) -> Iterator[Array | None]:
     keys = [c for c in held.repeats.columns if c.startswith("key")]
     for k, part, (a, b) in product(range(len(held.measures)), parts, study.pairs):
         i, j = held.systems.index(a), held.systems.index(b)
-        difference = pl.col(cell(k, j)) - pl.col(cell(k, i))
-        d = part.select(*keys, "repeat", d=difference).drop_nulls()
+        both = part.select(*keys, "repeat", a=cell(k, i), b=cell(k, j))
+        d = both.drop_nulls().with_columns(d=pl.col("b") - pl.col("a"))
         queries, repeats = len(d.unique(keys)), d["repeat"].n_unique()
         if queries < 2 or repeats < 2 or len(d) != queries * repeats:
             yield None
         else:
+            size = np.abs(d.select("a", "b").to_numpy()).max()
             values = d.sort(*keys, "repeat")["d"].to_numpy()
-            yield values.reshape(queries, repeats)
+            yield rounded(values, size).reshape(queries, repeats)
 
 
 def _crossed(matrix: Array | None) -> tuple[float | None, float | None]:
@@ -110,7 +111,7 @@ def _crossed(matrix: Array | None) -> tuple[float | None, float | None]:
         return None, None
     queries, repeats = matrix.shape
     mean = matrix.mean()
-    if np.ptp(matrix) < SAME:
+    if not np.ptp(matrix):
         return 0.0, float(queries - 1)
     by_query, by_repeat = matrix.mean(axis=1), matrix.mean(axis=0)
     rest = matrix - by_query[:, None] - by_repeat + mean
