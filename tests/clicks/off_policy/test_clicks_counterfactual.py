@@ -615,6 +615,8 @@ def test_measures_that_do_not_add_up_are_refused(measure):
         ({"measure": "nothing"}, "unknown measure 'nothing'"),
         ({"measure": "precision"}, "needs a cutoff"),
         ({"measure": "dcg(p=0.5)"}, "p belongs to rbp"),
+        ({"measure": {"flat": 0.5}}, "one name: function of the rank"),
+        ({"measure": {"a": abs, "b": abs}}, "one name: function of the rank"),
         ({"method": "rips"}, "method must be one of ips, snips"),
         ({"method": "dr"}, "needs a model"),
         ({"reward": "r"}, 'reward= is for methods "dr" and "dm"'),

@@ -34,6 +34,11 @@ def test_the_sample_is_what_its_design_makes():
     assert pl.read_parquet(clicks_path()).equals(sample.log())
 
 
+@pytest.mark.parametrize(("n_impressions", "n_users"), [(1, 1), (19, 1), (20, 2)])
+def test_users_come_back_ten_times_unless_they_are_counted(n_impressions, n_users):
+    assert clicks.simulate(n_impressions).n_users == n_users
+
+
 def test_a_list_is_a_list():
     log = clicks.simulate(
         2000, n_queries=30, interleaved_share=0.3, randomized_share=0.3, swap_share=0.3
