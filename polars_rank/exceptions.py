@@ -66,6 +66,12 @@ class DataError(ValueError):
         self.examples = tuple(examples)
 
 
+def counted(count: int, of: str) -> str:
+    """Say how many there are of a noun: ``1 row``, ``2 rows``, ``2 queries``."""
+    several = f"{of[:-1]}ies" if of.endswith("ry") else f"{of}s"
+    return f"{count} {of if count == 1 else several}"
+
+
 def _recalled(
     message: str,
 ) -> tuple[str, str | None, int | None, tuple[object, ...]]:

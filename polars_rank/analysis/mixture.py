@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank.analysis.averages import averages
 from polars_rank.core.expr import ratio
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, counted
 
 
 def weighted_queries(
@@ -59,7 +59,7 @@ def require_weights(queries: pl.DataFrame, name: str, value: pl.Expr) -> None:
     right = ((value >= 0) & value.is_finite()).fill_null(value=False)
     if count := len(queries.filter(~right)):
         msg = (
-            f"weights must be 0 or more: {name!r} is not in {count} queries, "
+            f"weights must be 0 or more: {name!r} is not in {counted(count, 'query')}, "
             "or missing; drop these queries, or give them a weight"
         )
         raise DataError(msg, rule="invalid_weight", count=count)

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from polars_rank.cli.derive import group
 from polars_rank.cli.output.words import emit, terminal
+from polars_rank.exceptions import counted
 from polars_rank.report.table import (
     Cell,
     as_html,
@@ -79,8 +80,8 @@ class Shown:
         else:
             [named] = means.rows(named=True)
             queries = named.pop("queries")
-            counted = "1 query" if queries == 1 else f"{queries} queries"
-            table = chain([pairs("measure", "mean", named)], [noted([counted, *notes])])
+            notes = [counted(queries, "query"), *notes]
+            table = chain([pairs("measure", "mean", named)], [noted(notes)])
         self.rows(means, keys, table)
 
     def values(self, values: pl.DataFrame, keys: int) -> None:

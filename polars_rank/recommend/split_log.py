@@ -13,7 +13,7 @@ from polars_rank._engine.spill.bounded import bounded
 from polars_rank.core.exact.stable_hash import key_text, stable_hash
 from polars_rank.core.parameters import is_whole
 from polars_rank.core.source import is_rereadable, lazy_source, require_rereadable
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, counted
 from polars_rank.io.frames import FrameLike, as_polars
 
 How: TypeAlias = Literal["last", "time", "users"]
@@ -236,7 +236,9 @@ def not_null(name: str) -> pl.Expr:
 
     def passed(values: pl.Series) -> pl.Series:
         if count := values.null_count():
-            msg = f"{name!r} is null in {count} rows: drop or fill them first"
+            msg = (
+                f"{name!r} is null in {counted(count, 'row')}: drop or fill them first"
+            )
             raise DataError(msg, rule="null_key", count=count)
         return values
 

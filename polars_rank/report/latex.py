@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank.core.parameters import is_whole
+from polars_rank.exceptions import counted
 from polars_rank.report.comparison import (
     CORRECTIONS,
     MEANS,
@@ -265,7 +266,7 @@ def _caption(
 ) -> str:
     """Say what the table shows, as far as the comparison knows."""
     caption = "Means in percent" if layout.in_percent else "Means"
-    caption += "" if varied else f" over {means['queries'][0]} queries"
+    caption += "" if varied else f" over {counted(means['queries'][0], 'query')}"
     level = latex_text(percent(settings["level"])).replace(" ", "~")
     caption += f", with {level} intervals" if layout.intervals else ""
     caption += "; the best is bold."

@@ -696,7 +696,7 @@ def test_lazy_frames_and_buckets_give_the_same(engine, measure, monkeypatch):
         ("rr", {"qrel": NEW}, TypeError, "reasons takes no qrel"),
         ("rr", {"weight": "hits"}, pl.exceptions.ColumnNotFoundError, "hits"),
         ("rr", {"query": "item"}, ValueError, "would be called 'item'"),
-        ("rr", {"weight": "w"}, DataError, "'w' is not in 1 queries"),
+        ("rr", {"weight": "w"}, DataError, "'w' is not in 1 query"),
     ],
 )
 def test_wrong_arguments(measure, options, error, told):

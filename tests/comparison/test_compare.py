@@ -994,7 +994,7 @@ def test_nulls():
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
 def test_what_is_no_number(wrong):
     with pytest.raises(
-        pr.DataError, match=r"'v' is NaN or infinite in 1 rows, e\.g\. of"
+        pr.DataError, match=r"'v' is NaN or infinite in 1 row, e\.g\. of"
     ):
         pr.compare(two([0.1, wrong], [0.2, 0.1]))
 
@@ -1138,8 +1138,8 @@ def test_intervals_that_are_short_are_told(interval, n, differ, short):
     [
         ({"traffic": pl.lit(0.0)}, "weights must be above 0: 'traffic' is not in 48"),
         ({"traffic": pl.lit(None)}, "weights must be above 0"),
-        ({"user": pl.lit(None)}, "48 rows have no 'user'"),
-        ({"query_id": pl.lit(None, pl.String)}, "48 rows have no 'query_id'"),
+        ({"user": pl.lit(None)}, "'user' is null in 48 rows"),
+        ({"query_id": pl.lit(None, pl.String)}, "'query_id' is null in 48 rows"),
         ({"user": pl.int_range(pl.len())}, "'user' differs between systems for 12"),
     ],
 )

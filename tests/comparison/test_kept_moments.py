@@ -194,8 +194,8 @@ DAMAGE = {
     "wins below 0": (put(wins=-1), "wins, ties and losses do not add up"),
     "wins are null": (put(wins=None), "wins, ties and losses do not add up"),
     "no rows": (KEPT.clear(), "has no rows"),
-    "definition is null": (put(definition=None), "'definition' is null in 1 rows"),
-    "digests are null": (put(digests=None), "'digests' is null in 1 rows"),
+    "definition is null": (put(definition=None), "'definition' is null in 1 row"),
+    "digests are null": (put(digests=None), "'digests' is null in 1 row"),
     "older": (
         KEPT.drop("digests").with_columns(definition=pl.lit("rr by trec_eval")),
         "was written before format 1, or",

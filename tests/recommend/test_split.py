@@ -127,7 +127,7 @@ def test_a_clean_split_and_bad_input():
     report = recommend.check_split(*recommend.split(log, "time"))
     counts = dict(report.findings.select("rule", "count").rows())
     assert not any(counts[name] for name in counts if "cold" not in name)
-    with pytest.raises(DataError, match="'user_id' is null in 1 rows"):
+    with pytest.raises(DataError, match="'user_id' is null in 1 row"):
         recommend.split(pl.DataFrame({"user_id": [None, 1]}), "users")
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="with time="):
         recommend.check_split(log.drop("time"), log)

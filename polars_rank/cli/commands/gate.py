@@ -22,7 +22,7 @@ from polars_rank.cli.output.words import STDIN, emit
 from polars_rank.cli.shown import written
 from polars_rank.comparison.gate.gate_of_runs import explained
 from polars_rank.comparison.gate.gate_result import Gate
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, counted
 
 
 @options_of(polars_rank.gate, without=("baseline", "documents"), shared=False)
@@ -64,7 +64,8 @@ def gate(
             raise DataError(f"{base}: {msg}")
         values, definition = asked.values(files)
         definition.write(values, base)
-        emit(f"{base}: {len(values)} queries, {', '.join(definition.measures)}\n")
+        told = [counted(len(values), "query"), *definition.measures]
+        emit(f"{base}: {', '.join(told)}\n")
         return 0
     if not asked.measures and not compares:
         schema = open_file(str(base), "run").collect_schema()

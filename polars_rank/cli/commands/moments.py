@@ -23,6 +23,7 @@ from polars_rank.comparison.sums.merging import (
 )
 from polars_rank.comparison.sums.moments import is_moments
 from polars_rank.core.exact.state import DEFINITION, DIGESTS
+from polars_rank.exceptions import counted
 
 NOTE = "With a baseline: the mean difference, system - baseline."
 PERIOD = "period"
@@ -141,7 +142,7 @@ def _show(
     if len(judged) > 1:
         judged = [f"{len(judged)} different"]
     told = [
-        f"{queries} queries",
+        counted(queries, "query"),
         systems,
         measures,
         *map("judgments {}".format, judged),

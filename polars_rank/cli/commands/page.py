@@ -30,7 +30,7 @@ from polars_rank.cli.input.values import Asked
 from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.words import emit
 from polars_rank.comparison.sums.moments import is_moments
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, counted
 from polars_rank.report.web.page_content import of_values
 
 SYSTEM = "system"
@@ -154,7 +154,7 @@ def page(
             about_documents=about,
             about_queries=data.segments().get("segments"),
         )
-    emit(f"{output}: {count} queries\n")
+    emit(f"{output}: {counted(count, 'query')}\n")
 
 
 def _of_runs(

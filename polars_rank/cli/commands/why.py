@@ -17,6 +17,7 @@ from polars_rank.cli.output.bar import Bar
 from polars_rank.cli.output.words import emit
 from polars_rank.cli.shown import SEPARATORS, Shown, as_form, table_of, written
 from polars_rank.core.exact.state import DEFINITION
+from polars_rank.exceptions import counted
 from polars_rank.io.write import write
 
 Part: TypeAlias = Literal["summary", "segments", "queries", "documents"]
@@ -120,7 +121,7 @@ def slices(
     elif out is not None:
         sums = analysis.slices_state(values, features, **made)
         write(sums, out)
-        emit(f"{out}: {sums['n'].sum()} queries; {', '.join(features)}\n")
+        emit(f"{out}: {counted(sums['n'].sum(), 'query')}; {', '.join(features)}\n")
         return
     elif "part" in made:
         raise UsageError("--part names the sums that --out writes.")

@@ -11,6 +11,7 @@ from polars_rank.clicks.log.open_log import opened
 from polars_rank.core.exact.aggregate import fsum
 from polars_rank.core.expr import ratio
 from polars_rank.core.words.binding import metric_expr
+from polars_rank.exceptions import counted
 from polars_rank.io.frames import FrameLike
 from polars_rank.metrics.correlation import kendall_tau
 from polars_rank.metrics.pairwise import auc
@@ -179,7 +180,8 @@ def _joined(
     for where, frame in (("qrels", first), ("reference", second)):
         twice = frame.group_by("query", "doc").len().filter(pl.col("len") > 1)
         if copies := twice.select(pl.len()).collect().item():
-            msg = f"{copies} documents come twice in a query of {where}; keep one each"
+            pairs = counted(copies, "pair")
+            msg = f"{pairs} of query and document come twice in {where}; keep one each"
             raise ValueError(msg)
     on = ["query", "doc"]
     labels = first.rename({"label": "a"}), second.rename({"label": "b"})

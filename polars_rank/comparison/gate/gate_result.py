@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_rank.comparison.gate.left_documents import Counts
 from polars_rank.comparison.sums.definition import Definition
+from polars_rank.exceptions import counted
 from polars_rank.report.comparison import CORRECTIONS, parts_tables, percent
 from polars_rank.report.table import (
     Cell,
@@ -162,14 +163,12 @@ def _foot(gate: Gate) -> list[str]:
     lines = []
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
         same, changed_queries = row["ties"], row["wins"] + row["losses"]
-        changed = f"0 of {same} queries changed"
+        changed = f"0 of {counted(same, 'query')} changed"
         if changed_queries:
             size = number(row["detectable"])
             power = POWER[settings["rule"]].format(size)
-            changed = (
-                f"{row['wins']} queries better, {same} the same, {row['losses']} "
-                f"worse{power}"
-            )
+            better = counted(row["wins"], "query")
+            changed = f"{better} better, {same} the same, {row['losses']} worse{power}"
         lines.append(f"{row['measure']}: {changed}.")
     if gate.documents is not None:
         gone, count = (gate.documents[name] for name in ("gone", "count"))

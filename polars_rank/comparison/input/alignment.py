@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_rank.comparison.input.procedures import Columns, Pairing
 from polars_rank.comparison.input.values import Values, cell
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, counted
 
 SHOWN = 5
 
@@ -35,8 +35,8 @@ def require_finite_rows(held: pl.DataFrame, measures: Sequence[str]) -> None:
         wrong = held.filter(~pl.col(f"v{k}").is_finite())
         if len(wrong):
             msg = (
-                f"{name!r} is NaN or infinite in {len(wrong)} rows, e.g. of the "
-                f"{_listed(wrong)}; an undefined value is null"
+                f"{name!r} is NaN or infinite in {counted(len(wrong), 'row')}, e.g. of "
+                f"the {_listed(wrong)}; an undefined value is null"
             )
             _fail("nan_value", msg, len(wrong))
 
@@ -80,7 +80,7 @@ class Alignment:
         names = [columns.system, *columns.keys]
         for name, said in zip(["system", *columns.own_keys], names, strict=True):
             if nulls := held[name].null_count():
-                msg = f"{nulls} rows have no {said!r}; fill or drop them"
+                msg = f"{said!r} is null in {counted(nulls, 'row')}; fill or drop them"
                 _fail("null_key", msg, nulls)
         if columns.weight is not None:
             weight = pl.col("weight").cast(pl.Float64)
@@ -88,13 +88,14 @@ class Alignment:
             if len(wrong):
                 msg = (
                     f"weights must be above 0: {columns.weight!r} is not in "
-                    f"{len(wrong)} rows, e.g. of {_listed(wrong)}; drop these rows"
+                    f"{counted(len(wrong), 'row')}, e.g. of {_listed(wrong)}; drop "
+                    "these rows"
                 )
                 _fail("invalid_weight", msg, len(wrong))
         if columns.cluster is not None and (nulls := held["cluster"].null_count()):
             msg = (
-                f"{nulls} rows have no {columns.cluster!r}; drop them, or give each "
-                "such query a cluster of its own"
+                f"{columns.cluster!r} is null in {counted(nulls, 'row')}; drop them, "
+                "or give each such query a cluster of its own"
             )
             _fail("null_cluster", msg, nulls)
 
@@ -169,7 +170,7 @@ class Alignment:
                 said = {f"by{i}": c for i, c in enumerate(self.columns.segments)}
                 msg = (
                     f"{(said | self.columns.roles)[name]!r} differs between systems "
-                    f"for {wrong.sum()} queries, e.g. "
+                    f"for {counted(int(wrong.sum()), 'query')}, e.g. "
                     f"{_listed(queries.filter(wrong))}; give each query one"
                 )
                 _fail("varying_segment", msg, int(wrong.sum()))
@@ -233,19 +234,15 @@ def _common(
     ]
     listed, count = ", ".join(lacking[:SHOWN]), len(partial)
     if pairs == "common":
-        note = f"{_counted(count)} left out that not every system has: {listed}"
+        note = f"{counted(count, 'query')} left out that not every system has: {listed}"
         return seen.filter(whole).select(keys), [note]
     has = "has" if count == 1 else "have"
     msg = (
-        f"{_counted(count)} {has} no value of every system ({listed}), e.g. the "
-        f"{_listed(partial)}. Evaluate with missing='zero', so that a missing "
+        f"{counted(count, 'query')} {has} no value of every system ({listed}), e.g. "
+        f"the {_listed(partial)}. Evaluate with missing='zero', so that a missing "
         "query counts 0, or leave them out, as pairs='common' of compare does."
     )
     raise DataError(msg, rule="unpaired_query", count=count, examples=_rows(partial))
-
-
-def _counted(queries: int) -> str:
-    return "1 query" if queries == 1 else f"{queries} queries"
 
 
 def _paired(
@@ -258,7 +255,7 @@ def _paired(
     uneven = wide.filter((nulls > 0) & (nulls < len(cells)))
     if not len(uneven):
         return wide
-    count = _counted(len(uneven))
+    count = counted(len(uneven), "query")
     if pairs == "common":
         notes.append(f"{count} left out for a null of some system")
         return wide.with_columns(pl.when(nulls == 0).then(pl.col(cells)))

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.exceptions import DataError
+from polars_rank.exceptions import DataError, counted
 
 FORMAT = 1
 DEFINITION, DIGESTS = "definition", "digests"
@@ -128,7 +128,8 @@ def _texts(state: State, column: str) -> list[str]:
     require_columns(state, {column: "text"})
     values = state.frame[column]
     if count := values.null_count():
-        raise damaged(state.name, f"{column!r} is null in {count} rows: make it anew")
+        said = f"{column!r} is null in {counted(count, 'row')}: make it anew"
+        raise damaged(state.name, said)
     if len(values) > MANY:
         values = values.unique(maintain_order=True)
     return [*dict.fromkeys(values.to_list())]

@@ -162,7 +162,7 @@ DAMAGE = {
     "n below 0": (put(n=-1), "are none that impressions have"),
     "n above": (put(n=10**6), "are none that impressions have"),
     "impressions": (put(impressions=-1), "are none that impressions have"),
-    "definition": (put(definition=None), "'definition' is null in 1 rows"),
+    "definition": (put(definition=None), "'definition' is null in 1 row"),
     "older": (KEPT.drop("definition", "digests"), "no state of behavior, but a frame"),
     "measure": (put(measure=None), "are none that impressions have"),
     "text": (KEPT.cast({"n": pl.String}), "column 'n' is String, no number"),

@@ -188,7 +188,7 @@ def test_covariates_have_every_measure():
         ({"x": None}, "none that impressions have"),
         ({"d": float("nan")}, "none that impressions have"),
         ({"impressions": 0}, "none that impressions have"),
-        ({"definition": None}, "'definition' is null in 1 rows"),
+        ({"definition": None}, "'definition' is null in 1 row"),
         ({"digests": "x"}, "digests that nobody has written"),
     ],
 )

@@ -405,7 +405,7 @@ def test_agreement_of_estimates_and_of_nothing():
     assert nothing["pairs"] == 0
     assert nothing["kappa"] is None
     assert nothing["kendall_tau"] is None
-    with pytest.raises(ValueError, match="come twice in a query of reference"):
+    with pytest.raises(ValueError, match="query and document come twice in reference"):
         clicks.agreement(left, pl.concat([right, right]))
     with pytest.raises(ValueError, match="weights must be one of"):
         clicks.agreement(left, right, weights="cubic")
