@@ -121,7 +121,8 @@ def slices(
     elif out is not None:
         sums = analysis.slices_state(values, features, **made)
         write(sums, out)
-        emit(f"{out}: {counted(sums['n'].sum(), 'query')}; {', '.join(features)}\n")
+        queries = counted(int(sums["n"].sum()), "query")
+        emit(f"{out}: {queries}; {', '.join(features)}\n")
         return
     elif "part" in made:
         raise UsageError("--part names the sums that --out writes.")
