@@ -153,7 +153,8 @@ def test_scipy_bca_of_the_same_resamples(seed):
     d = x[:, 1] - x[:, 0]
     one, level = np.ones(len(d)), 0.9
     drawn = bootstrap.resampled(d[:, None], one, n_resamples=999, seed=seed)
-    ours = bootstrap.bounds(d[:, None], one, drawn, "bca", level)
+    size = np.array([np.abs(x).max()])
+    ours = bootstrap.bounds(d[:, None], one, size, drawn, "bca", level)
     means = drawn.estimate[:, 0]  # scipy tells ties only if they are to the last bit
     means = np.where(np.abs(means - d.mean()) < 1e-12, d.mean(), means)
     made = stats._resampling.BootstrapResult(None, means, None)
