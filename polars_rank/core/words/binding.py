@@ -179,9 +179,7 @@ def _bound(
     needs = read_needs(formula, scored, ties == "expected", whole)
     sums = _flat if needs.columns == ["label"] else _listed
     value, violations, parts = sums(formula, documents, needs)
-    value = value.cast(pl.Float64).alias("value")
-    broken = [v.count.alias(f"rule{i}") for i, v in enumerate(violations)]
-    result = _checked(parts.struct.with_fields(value, *broken), violations)
+    result = _checked(value.cast(pl.Float64), violations, parts)
     return _named_after(documents.label, result)
 
 
@@ -204,13 +202,10 @@ def _bound_together(parts: Parts, columns: tuple[Any, ...], scored: bool) -> pl.
         documents = Documents.of(columns, scored=scored, ties=ties)
         together.add(documents, {name: p for name, p in parts if p.ties == ties})
     values = {name: together.values[name].alias(name) for name, _ in parts}
-    broken = [v.count.alias(f"rule{i}") for i, v in enumerate(together.violations)]
     found = pl.struct(*together.counts.values("counts"), *together.totals)
-    found = found.struct.with_fields(
-        pl.struct(*values.values()).alias("value"), *broken
-    )
     dtype = pl.Struct(dict.fromkeys(values, pl.Float64))
-    result = _checked(found, together.violations, dtype)
+    value = pl.struct(*values.values())
+    result = _checked(value, together.violations, found, dtype)
     return _named_after(as_expr(columns[0]), result)
 
 
@@ -260,7 +255,9 @@ class _Together:
             self.totals.append(total.first().alias(name))  # see _listed
 
 
-Sums: TypeAlias = tuple[pl.Expr, list[Violation], pl.Expr]
+# The value and how often rules are broken, in terms of the fields of a struct; or
+# themselves, without one.
+Sums: TypeAlias = tuple[pl.Expr, list[Violation], pl.Expr | None]
 
 
 def _flat(formula: Formula, documents: Documents, needs: Needs) -> Sums:
@@ -269,6 +266,8 @@ def _flat(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     value, ranking = documents.read(formula, columns, needs)
     found = documents.in_order(columns.label, needs.depth)
     _, ordered = documents.read(formula, columns._replace(label=found), needs)
+    if needs.once:
+        return _in_place(formula, documents, needs, ordered.noted.sums)
     parts = ranking.noted.values("counts") + ordered.noted.values("sums")
     return value, ranking.violations, pl.struct(parts)
 
@@ -280,12 +279,27 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     """
     listed, (along,) = documents.listed([needs])
     value, ranking = documents.read(formula, along, needs, Noted(_apart))
+    if needs.once and len(ranking.noted.sums) == 1:
+        [(name, total)] = ranking.noted.sums.items()
+        sums = {name: let(listed, lambda _: total).first()}
+        return _in_place(formula, documents, needs, sums)
     sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
     _, counted = documents.read(formula, documents.unsorted, needs)
     # Polars 2.1 puts a struct together group by group, unless it knows that each field
     # is one value: ``first`` tells it.
     parts = pl.struct(sums.first().alias("sums"), *counted.noted.values("counts"))
     return value, ranking.violations, parts
+
+
+def _in_place(
+    formula: Formula, documents: Documents, needs: Needs, sums: Mapping[str, pl.Expr]
+) -> Sums:
+    """Put sums and counts where the formula names them."""
+    _, counted = documents.read(formula, documents.unsorted, needs)
+    known = {**sums, **counted.noted.counts}
+    own = Noted(lambda _, name: known[name])
+    value, ranking = documents.read(formula, documents.unsorted, needs, own)
+    return value, ranking.violations, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,11 +411,15 @@ class Needs(NamedTuple):
     columns
         The fields of :class:`Columns` that the sums read. If each reads the labels,
         once, and nothing else, there is one.
+    once
+        Whether the value names some sums and counts, none of them twice: Polars would
+        compute it twice.
     """
 
     whole: bool
     depth: int | None
     columns: list[str]
+    once: bool
 
 
 def _needs(formula: Formula, scored: bool, expected: bool, whole: bool) -> Needs:
@@ -420,10 +438,12 @@ def _needs(formula: Formula, scored: bool, expected: bool, whole: bool) -> Needs
     if depth is not None:
         _, noted = read(depth)
     read_by = [value.meta.root_names() for value in noted.sums.values()]
+    named = value.meta.root_names()
+    once = not whole and 0 < len(named) == len({*named})
     if all(columns == ["label"] for columns in read_by):
-        return Needs(whole, depth, ["label"])
+        return Needs(whole, depth, ["label"], once)
     several = {"number", *(name for columns in read_by for name in columns)}
-    return Needs(whole, depth, sorted(several))
+    return Needs(whole, depth, sorted(several), once)
 
 
 _known_needs = lru_cache(maxsize=256)(_needs)
@@ -630,20 +650,31 @@ def _ranking(
 
 
 def _checked(
-    result: pl.Expr, violations: Sequence[Violation], dtype: Any = pl.Float64
+    value: pl.Expr,
+    violations: Sequence[Violation],
+    parts: pl.Expr | None,
+    dtype: Any = pl.Float64,
 ) -> pl.Expr:
-    """Return the value of every group, or a :class:`DataError` if one breaks a rule."""
+    """Return the value of every group, or a :class:`DataError` if one breaks a rule.
+
+    ``parts`` is the struct whose fields value and violations name, if they name any.
+    """
+    broken = [v.count.alias(f"rule{i}") for i, v in enumerate(violations)]
+    if parts is None:
+        inputs = [value, pl.struct(broken)]
+    else:
+        inputs = [parts.struct.with_fields(value.alias("value"), *broken)]
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
-        groups = columns[0].struct.unnest()  # each field of a series would be a plan
+        groups = columns[-1].struct.unnest()  # each field of a series would be a plan
         for i, rule in enumerate(v.rule for v in violations):
             count = groups.get_column(f"rule{i}")
             if broken := int(count.sum() or 0):
                 where = f"{(count > 0).sum()} of {len(count)} groups"
                 msg = f"{rule.message} ({broken} found, in {where})"
                 raise DataError(msg, rule=rule.name, count=broken)
-        return groups.get_column("value")
+        return columns[0] if parts is None else groups.get_column("value")
 
     # Claimed as elementwise, for one call with all groups: Polars 2.1 would otherwise
     # call ``check`` group by group.
-    return pl.map_batches([result], check, return_dtype=dtype, is_elementwise=True)
+    return pl.map_batches(inputs, check, return_dtype=dtype, is_elementwise=True)
