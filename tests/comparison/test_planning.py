@@ -9,6 +9,7 @@ import statistics
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy import stats
 from test_compare import A, B, C, D, values
 
@@ -71,6 +72,35 @@ def test_detectable_differences():
     assert (found["queries"], found["power"]) == (12, 0.8)
     again = pr.comparison.power(sd=0.2, difference=0.05, n_queries=100)["power"].item()
     assert again == pytest.approx(float(power_of_t(0.25, 100)))
+
+
+def test_pilots_without_a_mean_difference_are_plans():
+    """The spread of the differences is known, whatever their mean."""
+    a, b = [0.0, 1.0, 0.5, 0.2], [1.0, 0.0, 0.2, 0.5]
+    frame = pl.DataFrame(
+        {"system": ["a"] * 4 + ["b"] * 4, "query_id": [*range(4)] * 2, "rr": a + b}
+    )
+    sd = statistics.stdev(y - x for x, y in zip(a, b, strict=True))
+    for goal in ({"width": 0.1}, {"difference": 0.1}, {"n_queries": 50}):
+        found = pr.comparison.power(frame, **goal).drop("measure", "baseline", "system")
+        assert found.row(0) == pytest.approx(pr.comparison.power(sd=sd, **goal).row(0))
+
+
+def test_pilots_of_one_query_tell_no_spread():
+    """Nor do measures that are null: others have their plan."""
+    few = values("AB").with_columns(
+        rr=pl.when(pl.col("query_id") == "q01").then("ndcg@10"),
+        ap=pl.lit(None, pl.Float64),
+    )
+    measures = ["ndcg@10", "rr", "ap"]
+    for goal in ({}, {"width": 0.1}, {"difference": 0.1}, {"n_queries": 50}):
+        found = pr.comparison.power(few, measures, **goal)
+        expected = pr.comparison.power(values("AB"), "ndcg@10", **goal)
+        assert_frame_equal(found.head(1), expected)
+        assert found["sd"].to_list()[1:] == [None, None]
+    found = pr.comparison.power(few, measures)
+    assert found["difference"].to_list()[1:] == [None, None]
+    assert found["queries"].to_list() == [12, 1, 0]
 
 
 def test_width_and_many_systems():
