@@ -1161,6 +1161,30 @@ def test_seeds_that_are_missing():
         pr.compare(frame, repeat="run")
 
 
+@pytest.mark.parametrize("role", ["by", "weight", "cluster"])
+def test_what_differs_between_the_seeds_of_a_query_is_refused(role):
+    """Whatever the order of the rows; a null says nothing."""
+    known = [1, 3, None, 2] if role == "by" else [1, 3, 2, 2]
+    frame = pl.DataFrame(
+        {
+            "system": ["a"] * 4 + ["b"] * 4,
+            "query_id": [1, 1, 2, 2] * 2,
+            "run": [1, 2] * 4,
+            "rr": [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.6, 0.9],
+            "part": known * 2,
+        }
+    )
+    options = {"measures": "rr", "repeat": "run", role: "part"}
+    told = "'part' differs between repeats for 1 query, e.g. query 1; give each query"
+    for rows in (frame, frame.reverse()):
+        with pytest.raises(pr.DataError, match=told) as caught:
+            pr.compare(rows, **options)
+        assert (caught.value.rule, caught.value.count) == ("varying_segment", 1)
+        same = rows.with_columns(pl.col("part").replace({1: 3}))
+        found = pr.compare(same, **options)
+        assert found.means["queries"].sum() == 4
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
