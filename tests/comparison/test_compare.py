@@ -687,6 +687,19 @@ def test_welch():
     assert found.row(0, named=True)["difference"] == close(mean)
 
 
+@pytest.mark.parametrize("step", [0.1, -0.1, 0.0])
+def test_welch_of_constant_systems(step):
+    """Nothing varies: any difference is certain, whatever the degrees of freedom."""
+    frame = two([0.3] * 5, [0.3 + step] * 5).filter(
+        (pl.col("system") == "a") | (pl.col("query_id") > 1)
+    )
+    found = only(frame, pairs="independent")
+    assert (found["p_value"], found["df"]) == (1.0 if step == 0 else 0.0, 2.0)
+    assert (found["lower"], found["upper"]) == pytest.approx((step, step), abs=1e-15)
+    one = only(frame.filter(pl.col("query_id") < 3), pairs="independent")
+    assert (one["queries"], one["p_value"], one["df"]) == (1, None, None)
+
+
 # -- what is compared with what
 
 

@@ -12,6 +12,7 @@ from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
 from polars_rank.comparison.input.values import Columns, Values, metric_of
+from polars_rank.comparison.tests.paired_tests import ROUNDING as OF_VALUES
 from polars_rank.core.exact.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
@@ -73,7 +74,7 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     """Add ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query, to sums.
 
     The error is HC1 of a weighted mean, and CR1 over clusters. A spread within the
-    rounding of the values is 0.
+    rounding of the values is 0; a mean difference up to ``rounding`` is none.
     """
     n, queries = (pl.col(c).cast(pl.Float64) for c in ("n", "queries"))
     d, dd, ee, squares = (pl.col(c) for c in ("d", "dd", "ee", "squares"))
@@ -89,12 +90,13 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
             *keys, pl.col("system").alias(role), square.alias(f"square_of_{role}")
         )
         table = with_known(table, own, [*keys, role])
-    rounding = ROUNDING**2 * pl.sum_horizontal("square_of_system", "square_of_other")
-    ee = pl.when(ee > rounding * dd).then(ee).otherwise(0.0)
-    squares = pl.when(squares > rounding * d).then(squares).otherwise(0.0)
+    both = pl.sum_horizontal("square_of_system", "square_of_other")
+    ee = pl.when(ee > ROUNDING**2 * both * dd).then(ee).otherwise(0.0)
+    squares = pl.when(squares > ROUNDING**2 * both * d).then(squares).otherwise(0.0)
     return table.with_columns(
         error=pl.when(n > 1).then((ee / (1.0 - 1.0 / n)).sqrt() / d),
         sd=pl.when(queries > 1).then((squares / d / (1.0 - 1.0 / queries)).sqrt()),
+        rounding=OF_VALUES * both.sqrt(),
     ).drop("square_of_system", "square_of_other")
 
 
@@ -179,10 +181,14 @@ def compared(pairs: pl.DataFrame, own: pl.DataFrame, study: Study) -> pl.DataFra
     base_mean, own_mean = pl.col("mean_base"), pl.col("mean_own")
     if study.how.pairs == "independent":  # Welch
         a, b = pl.col("error_base") ** 2, pl.col("error_own") ** 2
+        df_base, df_own = pl.col("df_base"), pl.col("df_own")
         frame = frame.with_columns(
             mean=own_mean - base_mean,
             error=(a + b).sqrt(),
-            df=(a + b) ** 2 / (a**2 / pl.col("df_base") + b**2 / pl.col("df_own")),
+            # Of constants, the least that it can be: any tells of them as much.
+            df=pl.when(a + b == 0)
+            .then(pl.min_horizontal(df_base, df_own))
+            .otherwise((a + b) ** 2 / (a**2 / df_base + b**2 / df_own)),
             sd=both_sd(),
             queries=pl.min_horizontal("queries_base", "queries_own"),
             **{c: pl.lit(None, dtype=pl.UInt32) for c in ("wins", "ties", "losses")},
@@ -220,9 +226,8 @@ def t_tested(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:
     """Divide mean by error; 0 for no difference at all, infinite for a constant one."""
-    constant = (
-        pl.when(mean.abs() < 1e-12).then(0.0).otherwise(mean.sign() * float("inf"))
-    )
+    nothing = mean.abs() <= pl.col("rounding")
+    constant = pl.when(nothing).then(0.0).otherwise(mean.sign() * float("inf"))
     return pl.when(error == 0).then(constant).otherwise(mean / error)
 
 
