@@ -754,6 +754,48 @@ def test_other_values_keep_students_interval():
     assert (row["lower"], row["upper"]) == pytest.approx((0.2 - spread, 0.2 + spread))
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        [2.0] + [0.5] * 8,  # whose squares sum to 6, as the values do
+        [v * 1e-13 for v in (0.1, 0.2, 0.3, 0.4)],
+        [1e-13, 0.0, 0.0],
+    ],
+)
+def test_values_like_shares_keep_students_interval(x):
+    """In one segment of two, of which the other has shares."""
+    n = len(x)
+    frame = pl.concat(
+        [
+            two(x, [0.3] * n).with_columns(part=pl.lit(1)),
+            two([1.0, 0.0, 1.0], [1.0] * 3).with_columns(
+                pl.col("query_id") + n, part=pl.lit(2)
+            ),
+        ]
+    )
+    first, share = pr.compare(frame, "v", by="part").means.filter(system="a").to_dicts()
+    reach = stats.t.ppf(0.975, n - 1) * statistics.stdev(x) / math.sqrt(n)
+    mean = statistics.fmean(x)
+    wanted = pytest.approx((mean - reach, mean + reach), abs=1e-9 * max(x))
+    assert (first["lower"], first["upper"]) == wanted
+    wilson = stats.binomtest(2, 3).proportion_ci(method="wilson")
+    assert (share["lower"], share["upper"]) == pytest.approx((wilson.low, wilson.high))
+    alone = pr.compare(frame.filter(part=1), "v").means.row(0, named=True)
+    assert (alone["lower"], alone["upper"]) == wanted
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 29_999, 30_000])
+def test_wilsons_interval_of_sums(k):
+    """Of a few successes among many queries, in days that are merged."""
+    frame = share(k, 30_000).with_columns(day=pl.col("query_id") % 7)
+    days = pr.comparison.moments(frame, by="day")
+    wanted = stats.binomtest(k, 30_000).proportion_ci(method="wilson")
+    for given in (days, frame):
+        row = pr.compare(given, by=[]).means.row(0, named=True)
+        ends = (row["lower"], row["upper"])
+        assert ends == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+
+
 def test_baselines():
     def pairs(**options):
         found = pr.compare(values(), **options).pairs

@@ -33,7 +33,7 @@ RESULTS = {
     "effect", "effect_lower", "effect_upper", "detectable", "note", "rank",
     "definition", "digests", "size", "rounding", "logarithmic", "above", "below", "d_z",
     "f", "df_error", "omega_squared", "partial_eta_squared", "critical",
-    "square_of_system", "square_of_other",
+    "square_of_system", "square_of_other", "all_0_or_1",
     *(
         f"{name}_{of}"
         for name in ("mean", "sd", "error", "df", "queries")

@@ -11,11 +11,13 @@ import polars as pl
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
-from polars_rank.comparison.input.values import Columns, Values, metric_of
+from polars_rank.comparison.input.values import Columns, Values, cell, metric_of
 from polars_rank.comparison.tests.paired_tests import ROUNDING as OF_VALUES
 from polars_rank.core.exact.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
+
+OWN = ("measure", "system")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,12 +132,20 @@ def counts_once(table: pl.DataFrame) -> bool:
     return bool(table.select(((n == queries) & (d == n) & (dd == n)).all()).item())
 
 
-def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.DataFrame:
-    """Compute means of systems with intervals: Wilson's, if all values are 0 or 1."""
+def means_of(
+    own: pl.DataFrame,
+    segments: Sequence[str],
+    level: float,
+    held: Values | None = None,
+) -> pl.DataFrame:
+    """Compute means of systems with intervals: Wilson's, if all values are 0 or 1.
+
+    ``held`` are the values, if they are in memory.
+    """
     mean, error = pl.col("mean"), pl.col("error")
     low, high = interval(mean, error, pl.col("df"), level=level)
-    variance = pl.col("squares") / pl.col("d")
-    binary = (variance - mean * (1.0 - mean)).abs() < 1e-12
+    own = with_known(own, _shares(own, segments, held), [*segments, *OWN])
+    binary = pl.col("all_0_or_1").is_not_null()
     # Of queries that depend on each other, as many count as would have this error.
     clustered = (pl.col("n") < pl.col("queries")) & (error > 0)
     size = pl.when(clustered).then(mean * (1.0 - mean) / error**2).otherwise("size")
@@ -157,6 +167,32 @@ def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.Dat
         lower=_raised(pl.col("lower"), natural),
         upper=_raised(pl.col("upper"), natural),
     )
+
+
+def _shares(
+    own: pl.DataFrame, segments: Sequence[str], held: Values | None
+) -> pl.DataFrame:
+    """Name the segments, measures and systems whose values are all 0 or 1.
+
+    The sum of their squares is that of the values. So it is, among others, of 2 and
+    eight times 0.5, which sums cannot tell from nine values of which six are 1; where
+    the values are held, they tell.
+    """
+    keys = [*segments, *OWN]
+    square = ratio(pl.col("squares"), pl.col("d")) + pl.col("mean") ** 2
+    alike = (square - pl.col("mean")).abs() <= OF_VALUES * square
+    found = own.filter(alike).select(*keys, all_0_or_1=True)
+    if held is None or not len(found):
+        return found
+    by = [pl.col(b).alias(name) for b, name in zip(held.by, segments, strict=True)]
+    others = []
+    for measure, system in found.select(OWN).unique().rows():
+        place = held.measures.index(measure), held.systems.index(system)
+        values = held.frame.select(*by, x=cell(*place))
+        other = values.filter(~pl.col("x").is_in([0.0, 1.0]))
+        named = {"measure": pl.lit(measure), "system": pl.lit(system)}
+        others.append(other.with_columns(**named).drop("x"))
+    return found.join(pl.concat(others), on=keys, how="anti", nulls_equal=True)
 
 
 def _geometric(table: pl.DataFrame) -> list[str]:
