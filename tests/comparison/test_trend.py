@@ -191,6 +191,37 @@ def test_confidence_sequences():
         assert row["estimate"] - row["lower"] == pytest.approx(half, rel=1e-9)
 
 
+def test_confidence_sequences_of_shares_and_geometric_means():
+    """Shares have no interval of Wilson's; logarithms have their sequence, then exp."""
+    made = log().select(
+        "system", "query_id", "day", success=(pl.col("ap") > 0.5).cast(pl.Float64),
+        gm_ap=pl.col("ap").log(),
+    )  # fmt: skip
+    options = {"time": "day", "window": None, "sequential": True, "tuned_for": 100}
+    for name in ("success", "gm_ap"):
+        found = pr.comparison.trend(made, name, **options)
+        for row in found.iter_rows(named=True):
+            here = made.filter(pl.col("day") <= row["day"])
+            a, b = (here.filter(system=s)[name] for s in "ab")
+            pair = row["baseline"] is not None
+            x = (b - a if pair else {"a": a, "b": b}[row["system"]]).to_list()
+            middle, half = statistics.fmean(x), sequence(x, 0.05, tuned_for=100)
+            ends = [middle, middle - half, middle + half]
+            if name == "gm_ap" and not pair:
+                ends = [math.exp(end) for end in ends]
+            wanted = pytest.approx(ends, rel=1e-9)
+            assert [row["estimate"], row["lower"], row["upper"]] == wanted
+
+
+def sequence(x: list[float], alpha: float, tuned_for: int) -> float:
+    """Half the width by theorem 2.2 of Waudby-Smith et al."""
+    t = len(x)
+    rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / tuned_for
+    grown = t * rho2 + 1
+    reach = 2 * grown / (t**2 * rho2) * math.log(math.sqrt(grown) / alpha)
+    return statistics.stdev(x) * math.sqrt(reach)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

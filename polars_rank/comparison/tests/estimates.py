@@ -11,7 +11,7 @@ import polars as pl
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
-from polars_rank.comparison.input.values import Columns, Values, cell, metric_of
+from polars_rank.comparison.input.values import Columns, Values, cell, is_geometric
 from polars_rank.comparison.tests.paired_tests import ROUNDING as OF_VALUES
 from polars_rank.core.exact.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
@@ -154,7 +154,7 @@ def means_of(
         pl.when(binary).then(share).otherwise(end)
         for share, end in zip(for_shares, (low, high), strict=True)
     )
-    natural = pl.col("measure").is_in(_geometric(own))
+    natural = pl.col("measure").is_in(geometric(own))
     scale = pl.when(natural).then(mean.exp()).otherwise(1.0)  # by the delta method
     ends = own.with_columns(lower=low, upper=high)  # once: each is named twice below
     return ends.select(
@@ -195,12 +195,9 @@ def _shares(
     return found.join(pl.concat(others), on=keys, how="anti", nulls_equal=True)
 
 
-def _geometric(table: pl.DataFrame) -> list[str]:
+def geometric(table: pl.DataFrame) -> list[str]:
     """Name the measures whose values are logarithms, which a geometric mean takes."""
-    metrics = {n: metric_of(n) for n in table["measure"].unique(maintain_order=True)}
-    return [
-        n for n, metric in metrics.items() if metric and metric.aggregate == "geometric"
-    ]
+    return [n for n in table["measure"].unique(maintain_order=True) if is_geometric(n)]
 
 
 def _raised(value: pl.Expr, natural: pl.Expr) -> pl.Expr:
@@ -229,7 +226,7 @@ def compared(pairs: pl.DataFrame, own: pl.DataFrame, study: Study) -> pl.DataFra
             queries=pl.min_horizontal("queries_base", "queries_own"),
             **{c: pl.lit(None, dtype=pl.UInt32) for c in ("wins", "ties", "losses")},
         )
-    natural = pl.col("measure").is_in(_geometric(own))
+    natural = pl.col("measure").is_in(geometric(own))
     return t_tested(frame, study).with_columns(
         relative=pl.when(natural)
         .then(pl.col("mean").exp() - 1.0)
