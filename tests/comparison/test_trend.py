@@ -240,6 +240,21 @@ def test_wrong_trends(options, error, message):
         pr.comparison.trend(daily, time="day", weight="visits")
 
 
+def test_periods_without_a_time_are_refused():
+    """In moments as in values: they would be in no row of the trend."""
+    frame = part(log()).with_columns(
+        day=pl.when(pl.col("day") > START).then(pl.col("day"))
+    )
+    daily = pr.comparison.moments(frame, "ap", by="day")
+    # Eight values are those of four queries; moments have a row for each system, and
+    # one for the pair.
+    for given, rows in ((frame, "8 rows"), (daily, "3 rows")):
+        for every in (None, "1w"):
+            with pytest.raises(pr.DataError, match=f"'day' is null in {rows}") as told:
+                pr.comparison.trend(given, "ap", time="day", every=every)
+            assert told.value.rule == "null_key"
+
+
 # -- reproductions
 
 

@@ -21,6 +21,7 @@ from polars_rank.comparison.sums.merging import (
 )
 from polars_rank.comparison.sums.moments import is_moments, moments
 from polars_rank.comparison.tests.estimates import estimated, geometric, means_of
+from polars_rank.exceptions import DataError, counted
 
 
 def trend(
@@ -157,7 +158,14 @@ def _parts(
     if columns:
         msg = f"{next(iter(columns))}= is chosen when moments are made"
         raise ValueError(msg)
-    return selected(read_moments(frame).with_columns(period), [time], measures)
+    whole = read_moments(frame)
+    if nulls := whole[time].null_count():
+        msg = (
+            f"{time!r} is null in {counted(nulls, 'row')} of the moments; fill or drop "
+            "them"
+        )
+        raise DataError(msg, rule="null_key", count=nulls)
+    return selected(whole.with_columns(period), [time], measures)
 
 
 def _rolled(parts: pl.DataFrame, time: str, window: int | None) -> pl.DataFrame:
