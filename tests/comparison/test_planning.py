@@ -203,6 +203,26 @@ def test_means_that_differ_by_rounding_alone_are_not_swapped(ap, swapped):
     assert pr.comparison.orders(frame)["swapped"].to_list() == [swapped]
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_means_that_differ_by_rounding_alone_are_tied(scale):
+    """The mean of 0.1 and 0.2 is above 0.15 by the last bit."""
+    x, y = [0.15, 0.15, 0.3, 0.1], [0.25, 0.1, 0.5, 0.2]
+    frame = pl.DataFrame(
+        {
+            "system": [s for s in "abcd" for _ in range(2)],
+            "query_id": [1, 2] * 4,
+            "rr": [0.1, 0.2, *(v for v in x[1:] for _ in range(2))],
+            "ap": [v for v in y for _ in range(2)],
+        }
+    ).with_columns(pl.col("rr", "ap") * scale)
+    found = pr.comparison.orders(frame).row(0, named=True)
+    assert found["tau"] == pytest.approx(stats.kendalltau(x, y).statistic)
+    tied = frame.with_columns(
+        rr=pl.when(pl.col("system") == "a").then(0.15 * scale).otherwise("rr")
+    )
+    assert pr.comparison.orders(tied).row(0, named=True) == found
+
+
 @pytest.mark.slow
 def test_orders():
     (row,) = pr.comparison.orders(two_measures()).rows(named=True)
