@@ -467,6 +467,16 @@ def test_corrections(correction):
         assert math.isnan(found[-1])
 
 
+@pytest.mark.parametrize("correction", [c for c in CORRECTIONS if c != "none"])
+def test_small_p_values_keep_their_digits_beside_one_of_1(correction):
+    """1 - (1 - p)^2 is p (2 - p), and all corrections of the smaller of two are 2 p."""
+    scale = 1.5 if correction == "by" else 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = adjusted([1e-17, 1.0], correction).tolist()
+    assert found == [pytest.approx(2e-17 * scale, rel=1e-12, abs=0.0), 1.0]
+
+
 @pytest.mark.slow
 def test_families():
     two = values().with_columns(ap=pl.col("ndcg@10") ** 2)
