@@ -298,6 +298,26 @@ def test_standardized_scores(how, reference):
         assert row["ndcg@10"] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+@pytest.mark.parametrize("how", ["z", "phi", "ab", "cdf"])
+def test_only_numbers_are_standardized(how, wrong):
+    """As in compare, and in a plan when it is collected."""
+    odd = pl.when(pl.col("query_id") == "q03").then(wrong).otherwise("ndcg@10")
+    frame = values("AB").with_columns(odd.alias("ndcg@10"))
+    told = "'ndcg@10' is NaN or infinite in 2 rows, e.g. of the query 'q03'"
+    plan = pr.comparison.standardize(frame.lazy(), measures="ndcg@10", how=how)
+    for call in (
+        lambda: pr.comparison.standardize(frame, measures="ndcg@10", how=how),
+        lambda: pr.comparison.standardize(
+            values("CD"), measures="ndcg@10", reference=frame, how=how
+        ),
+        plan.collect,
+    ):
+        with pytest.raises(pr.DataError, match=told) as caught:
+            call()
+        assert (caught.value.rule, caught.value.count) == ("nan_value", 2)
+
+
 def test_standardizing_stays_lazy_and_keeps_nulls():
     frame = values().with_columns(
         pl.when(pl.col("query_id") != "q03").then(pl.col("ndcg@10"))
