@@ -320,6 +320,20 @@ def test_replications_have_other_queries():
     assert found["p_value"] == pytest.approx(pr_t(t, 41), rel=1e-6)
 
 
+def test_ids_of_a_reproduction_have_one_type():
+    """Integers of any size are alike; a number is no text."""
+    first, second = experiments()
+    expected = pr.comparison.reproduction(second, original=first)
+    for integer in (pl.Int32, pl.UInt64):
+        other = second.with_columns(pl.col("query_id").cast(integer))
+        found = pr.comparison.reproduction(other, original=first)
+        assert_frame_equal(found, expected)
+    text = second.with_columns(pl.col("query_id").cast(pl.String))
+    told = "'query_id' is Int64 in the original but String in the values.*cast one"
+    with pytest.raises(TypeError, match=told):
+        pr.comparison.reproduction(text, original=first)
+
+
 def pr_t(t: float, df: int) -> float:
     """Both tails of Student's t, by Simpson's rule over the angle."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_rank._engine.schema import align_ids
 from polars_rank._statistics.distributions import tail
 from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.reading import read
@@ -34,7 +35,7 @@ def reproduction(
     values, original
         Values per query of the repetition and of the original, of the same systems, as
         for :func:`compare`. With the same queries it is a reproduction; with others, a
-        replication.
+        replication. Their ids are of one type.
     baseline
         System that the others are to improve on.
     measures, system, query
@@ -80,7 +81,13 @@ def reproduction(
     if baseline is not None:
         require_names([baseline], first.systems, "system")
     keys = first.columns.own_keys
-    same = first.ordered.select(keys).equals(second.ordered.select(keys))
+    asked, repeated = align_ids(
+        first.ordered.lazy().select(keys),
+        second.ordered.lazy().select(keys),
+        dict(zip(keys, first.columns.keys, strict=True)),
+        where=("the original", "the values"),
+    )
+    same = asked.collect().equals(repeated.collect())
     rows = []
     for k, measure in enumerate(first.measures):
         old, new = (
