@@ -303,6 +303,37 @@ def test_reproduction_is_a_loop():
         assert row["delta_ri"] == pytest.approx((a - b) / b - (a2 - b2) / b2, rel=1e-9)
 
 
+def test_reproductions_of_geometric_means():
+    first, second = (
+        f.select("system", "query_id", gm_ap=(pl.col("ap") + 0.1).log())
+        for f in experiments()
+    )
+    found = pr.comparison.reproduction(second, original=first, baseline="a")
+    old, new = (
+        {s: dict(f.filter(system=s).drop("system").rows()) for s in "abc"}
+        for f in (first, second)
+    )
+    for row in found.iter_rows(named=True):
+        x, y = old[row["system"]], new[row["system"]]
+        means, bases = (
+            [
+                statistics.geometric_mean(math.exp(v) for v in values.values())
+                for values in pair
+            ]
+            for pair in ((x, y), (old["a"], new["a"]))
+        )
+        assert [row["baseline_mean"], row["mean"]] == pytest.approx(means)
+        error = math.sqrt(statistics.fmean((y[q] - x[q]) ** 2 for q in x))
+        assert row["rmse"] == pytest.approx(error)
+        assert row["nrmse"] is None  # logarithms do not lie between 0 and 1
+        if row["system"] == "a":
+            continue
+        ratios = [mean / base for mean, base in zip(means, bases, strict=True)]
+        assert row["delta_ri"] == pytest.approx(ratios[0] - ratios[1])
+        effect = math.log(ratios[1]) / math.log(ratios[0])
+        assert row["effect_ratio"] == pytest.approx(effect)
+
+
 def test_replications_have_other_queries():
     first, second = experiments()
     other = second.with_columns(pl.col("query_id") + 100).filter(
