@@ -262,6 +262,17 @@ def test_stability():
     assert found.filter(better="D")["first"].to_list()[0] > 0.95
 
 
+def test_measures_of_stability_may_be_one_text():
+    frame = two_measures()
+    names = ["ap", "ndcg@10"]
+    found, expected = (
+        pr.comparison.stability(frame, given, n_resamples=99)
+        for given in (", ".join(names), names)
+    )
+    assert_frame_equal(found, expected)
+    assert found["measure"].unique(maintain_order=True).to_list() == names
+
+
 def test_discriminative_power():
     (row,) = pr.comparison.discriminative(values(), test="t").rows(named=True)
     pairs = pr.compare(values()).pairs

@@ -351,6 +351,15 @@ def test_replications_have_other_queries():
     assert found["p_value"] == pytest.approx(pr_t(t, 41), rel=1e-6)
 
 
+def test_measures_of_a_reproduction_may_be_one_text():
+    first, second = experiments()
+    found, expected = (
+        pr.comparison.reproduction(second, given, original=first)
+        for given in ("rr, ap", ["rr", "ap"])
+    )
+    assert_frame_equal(found, expected)
+
+
 def test_ids_of_a_reproduction_have_one_type():
     """Integers of any size are alike; a number is no text."""
     first, second = experiments()

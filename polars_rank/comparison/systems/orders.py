@@ -160,8 +160,7 @@ def stability(
     >>> pr.comparison.stability(values).row(0)
     ('ap', 'b', 'a', 1.0, 1.0)
     """
-    names = [measures] if isinstance(measures, str) else measures
-    held = read(values, Columns(system, query, names))
+    held = read(values, Columns(system, query, measures))
     rows = []
     for k, measure in enumerate(held.measures):
         sign = -1.0 if lower_is_better(measure) else 1.0

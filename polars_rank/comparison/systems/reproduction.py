@@ -71,8 +71,7 @@ def reproduction(
     >>> round(found["rmse"], 4), round(found["effect_ratio"], 4)
     (0.1, 0.5)
     """
-    names = [measures] if isinstance(measures, str) else measures
-    first = read(original, Columns(system, query, names))
+    first = read(original, Columns(system, query, measures))
     second = read(values, Columns(system, query, first.measures))
     if {*first.systems} != {*second.systems}:
         odd = ", ".join(sorted({*first.systems} ^ {*second.systems}))
