@@ -822,6 +822,19 @@ def test_baselines():
     assert (turned["wins"], turned["losses"]) == (straight["losses"], straight["wins"])
 
 
+def test_numbers_are_no_names():
+    """Systems may be numbers in the values: they are named by their text."""
+    frame = values("AB").with_columns(pl.col("system").replace({"A": "1", "B": "2"}))
+    frame = frame.with_columns(pl.col("system").cast(pl.Int64))
+    found = pr.compare(frame, "ndcg@10", baseline="2").pairs
+    assert found.select("baseline", "system").row(0) == ("2", "1")
+    for wrong in ({"baseline": 2}, {"query": 2}, {"by": 2}):
+        with pytest.raises(TypeError, match="named by text, such as '2', not by 2"):
+            pr.compare(frame, "ndcg@10", **wrong)
+    with pytest.raises(ValueError, match="no system 2; did you mean '2'"):
+        pr.compare(frame, "ndcg@10", baseline=[2])
+
+
 def test_lower_is_better_for_some():
     found = pr.compare(values(measure="arp"), baseline="A").pairs
     assert found.row(0, named=True)["wins"] == 1
