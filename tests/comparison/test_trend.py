@@ -303,6 +303,17 @@ def test_reproduction_is_a_loop():
         assert row["delta_ri"] == pytest.approx((a - b) / b - (a2 - b2) / b2, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-13, 1.0, 1e13])
+def test_what_is_no_improvement_depends_on_the_size_of_the_values(scale):
+    """0.1 + 0.2 is above 0.3 by the last bit, and 0.5 more by much, in any unit."""
+    rows = [("a", 1, 0.3), ("a", 2, 0.3), ("b", 1, 0.1 + 0.2), ("b", 2, 0.3)]
+    rows += [("c", 1, 0.5), ("c", 2, 0.5)]
+    names = ["system", "query_id", "dcg"]
+    frame = pl.DataFrame(rows, names, orient="row").with_columns(pl.col("dcg") * scale)
+    found = pr.comparison.reproduction(frame, original=frame, baseline="a")
+    assert found["effect_ratio"].to_list() == [None, None, 1.0]
+
+
 def test_reproductions_of_geometric_means():
     first, second = (
         f.select("system", "query_id", gm_ap=(pl.col("ap") + 0.1).log())

@@ -169,11 +169,13 @@ def _improvement(
         return {"effect_ratio": float("nan"), "delta_ri": float("nan")}
     first, second = (_mean(v[name]) - _mean(v[baseline]) for v in (old, new))
     bases = _mean(old[baseline]), _mean(new[baseline])
+    sizes = (np.nanmax(np.abs(old[n]), initial=0.0) for n in (name, baseline))
+    rounding = ROUNDING * max(sizes)
     relative = [
         math.expm1(gain) if natural else gain / base if base else float("nan")
         for gain, base in zip((first, second), bases, strict=True)
     ]
     return {
-        "effect_ratio": second / first if abs(first) > 1e-12 else float("nan"),
+        "effect_ratio": second / first if abs(first) > rounding else float("nan"),
         "delta_ri": relative[0] - relative[1],
     }
