@@ -138,8 +138,8 @@ MUTANTS = (
     Mutant(
         "means that differ by rounding alone are swapped",
         "comparison/systems/orders.py",
-        "abs(y[i] - y[j])",
-        "abs(y[i] + y[j])",
+        "known.diff() > ROUNDING",
+        "known.diff() > 0.0 * ROUNDING",
         "planning:rounding",
     ),
     Mutant(

@@ -326,7 +326,7 @@ def compare(
         "repeat": repeat,
         "notes": remarks(frame, study, between),
     }
-    means = means_of(own, segments, level)
+    means = means_of(own, segments, level, held)
     if catalogs is not None:
         means = catalogs.with_means(means, level)
     pairs_found = frame.select(_columns(study))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank._engine.options import DOC, EvaluationOptions
-from polars_rank._engine.schema import require_columns
+from polars_rank._engine.schema import Column, align_ids, require_columns
 from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.conventions.choices import SHORTCUTS
@@ -62,7 +62,8 @@ def estimate(
     run, measures, query, convention, options
         As in :func:`evaluate`; ``run`` can be a mapping of systems to their runs.
     qrels
-        Judgments by people, of a random sample.
+        Judgments by people, of a random sample. A document whose label is null is
+        unjudged, in the model's labels as well.
     model_qrels
         Labels by the model, of all queries: also of those that people judged.
     sampled
@@ -109,6 +110,9 @@ def estimate(
     are judged: a single value has no variance, and would save at most 1 / (n + 1) of
     that of the mean. It is 0, too, where fewer than four are judged.
 
+    Where the model's labels leave the value of a judged query undefined, as without a
+    relevant document, f is the mean of the others.
+
     With sampled documents and share s, y is the query's value under people's labels,
     divided by s; f is its value under the model's labels of the same documents, divided
     by s, minus that under the model's labels of all documents.
@@ -144,9 +148,13 @@ def estimate(
     asked = _asked(measures, chosen, sampled)
     frame, column = stacked(run, system)
     keys = keys_of(query, column)
-    human = as_polars(qrels, name="qrels", kind="qrels").lazy()
-    model = as_polars(model_qrels, name="model_qrels", kind="qrels").lazy()
-    on = _shared_keys({"qrels": human, "model_qrels": model}, keys, doc, column)
+    given = {"qrels": qrels, "model_qrels": model_qrels}
+    label = options.get("label", "label")
+    judged = {name: _labeled(frame, name, label) for name, frame in given.items()}
+    on = _shared_keys(judged, keys, doc, column)
+    human, model = align_ids(
+        *judged.values(), {key: key for key in on}, where=("qrels", "model_qrels")
+    )
     _require_known(human, model, on if sampled == "documents" else on[:-1], sampled)
     sides = {"human": human, "model": model}
     if sampled == "documents":
@@ -169,7 +177,8 @@ def estimate(
             maintain_order="left",
         )  # fmt: skip
     with system_asked(frame, system):
-        held = table.filter(pl.col("model").is_not_null()).collect(engine="streaming")
+        known = pl.any_horizontal(pl.col("human", "model").is_not_null())
+        held = table.filter(known).collect(engine="streaming")
     if sampled == "documents":
         share = _share(human, model, on) if share is None else share
         held = _of_documents(held, share)
@@ -197,6 +206,16 @@ def _require_possible(sampled: Sampled, level: float, share: float | None) -> No
             "drawn: for sampled='documents'"
         )
         raise ValueError(msg)
+
+
+def _labeled(qrels: FrameLike, name: str, label: Column | None) -> pl.LazyFrame:
+    """Return the rows with a label: without one, a document is unjudged."""
+    frame = as_polars(qrels, name=name, kind="qrels").lazy()
+    if label is None:  # every document that is listed is relevant
+        return frame
+    require_columns([label], frame.collect_schema(), where=name, argument="label")
+    value = pl.col(label) if isinstance(label, str) else label
+    return frame.filter(value.is_not_null())
 
 
 def _shared_keys(
@@ -292,7 +311,6 @@ def _of_documents(held: pl.DataFrame, share: float) -> pl.DataFrame:
 
 def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...]:
     """Compute the columns of one system and measure."""
-    model = part["model"].to_numpy()
     judged = part.filter(pl.col("human").is_not_null())
     y = judged["human"].to_numpy()
     n = len(y)
@@ -301,12 +319,12 @@ def _estimated(part: pl.DataFrame, sampled: str, level: float) -> tuple[Any, ...
         f, others = judged["off"].to_numpy(), np.zeros(0)
         known = 0.0
     else:
-        f = judged["model"].to_numpy()
         others = part.filter(pl.col("human").is_null())["model"].to_numpy()
         known = float(others.mean()) if len(others) else 0.0
+        f = judged["model"].fill_null(known).to_numpy()
     human = float(y.mean()) if n else None
     first = [len(part), n]
-    last = float(model.mean())
+    last = part["model"].mean()
     if n < 4:
         nothing = [None] * 3
         return (*first, human, *nothing, human, *nothing, last, 0.0, None)

@@ -467,6 +467,16 @@ def test_corrections(correction):
         assert math.isnan(found[-1])
 
 
+@pytest.mark.parametrize("correction", [c for c in CORRECTIONS if c != "none"])
+def test_small_p_values_keep_their_digits_beside_one_of_1(correction):
+    """1 - (1 - p)^2 is p (2 - p), and all corrections of the smaller of two are 2 p."""
+    scale = 1.5 if correction == "by" else 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = adjusted([1e-17, 1.0], correction).tolist()
+    assert found == [pytest.approx(2e-17 * scale, rel=1e-12, abs=0.0), 1.0]
+
+
 @pytest.mark.slow
 def test_families():
     two = values().with_columns(ap=pl.col("ndcg@10") ** 2)
@@ -687,6 +697,19 @@ def test_welch():
     assert found.row(0, named=True)["difference"] == close(mean)
 
 
+@pytest.mark.parametrize("step", [0.1, -0.1, 0.0])
+def test_welch_of_constant_systems(step):
+    """Nothing varies: any difference is certain, whatever the degrees of freedom."""
+    frame = two([0.3] * 5, [0.3 + step] * 5).filter(
+        (pl.col("system") == "a") | (pl.col("query_id") > 1)
+    )
+    found = only(frame, pairs="independent")
+    assert (found["p_value"], found["df"]) == (1.0 if step == 0 else 0.0, 2.0)
+    assert (found["lower"], found["upper"]) == pytest.approx((step, step), abs=1e-15)
+    one = only(frame.filter(pl.col("query_id") < 3), pairs="independent")
+    assert (one["queries"], one["p_value"], one["df"]) == (1, None, None)
+
+
 # -- what is compared with what
 
 
@@ -741,6 +764,48 @@ def test_other_values_keep_students_interval():
     assert (row["lower"], row["upper"]) == pytest.approx((0.2 - spread, 0.2 + spread))
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        [2.0] + [0.5] * 8,  # whose squares sum to 6, as the values do
+        [v * 1e-13 for v in (0.1, 0.2, 0.3, 0.4)],
+        [1e-13, 0.0, 0.0],
+    ],
+)
+def test_values_like_shares_keep_students_interval(x):
+    """In one segment of two, of which the other has shares."""
+    n = len(x)
+    frame = pl.concat(
+        [
+            two(x, [0.3] * n).with_columns(part=pl.lit(1)),
+            two([1.0, 0.0, 1.0], [1.0] * 3).with_columns(
+                pl.col("query_id") + n, part=pl.lit(2)
+            ),
+        ]
+    )
+    first, share = pr.compare(frame, "v", by="part").means.filter(system="a").to_dicts()
+    reach = stats.t.ppf(0.975, n - 1) * statistics.stdev(x) / math.sqrt(n)
+    mean = statistics.fmean(x)
+    wanted = pytest.approx((mean - reach, mean + reach), abs=1e-9 * max(x))
+    assert (first["lower"], first["upper"]) == wanted
+    wilson = stats.binomtest(2, 3).proportion_ci(method="wilson")
+    assert (share["lower"], share["upper"]) == pytest.approx((wilson.low, wilson.high))
+    alone = pr.compare(frame.filter(part=1), "v").means.row(0, named=True)
+    assert (alone["lower"], alone["upper"]) == wanted
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 29_999, 30_000])
+def test_wilsons_interval_of_sums(k):
+    """Of a few successes among many queries, in days that are merged."""
+    frame = share(k, 30_000).with_columns(day=pl.col("query_id") % 7)
+    days = pr.comparison.moments(frame, by="day")
+    wanted = stats.binomtest(k, 30_000).proportion_ci(method="wilson")
+    for given in (days, frame):
+        row = pr.compare(given, by=[]).means.row(0, named=True)
+        ends = (row["lower"], row["upper"])
+        assert ends == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+
+
 def test_baselines():
     def pairs(**options):
         found = pr.compare(values(), **options).pairs
@@ -755,6 +820,19 @@ def test_baselines():
         assert turned[name] == close(-straight[name])
     assert turned["lower"] == close(-straight["upper"])
     assert (turned["wins"], turned["losses"]) == (straight["losses"], straight["wins"])
+
+
+def test_numbers_are_no_names():
+    """Systems may be numbers in the values: they are named by their text."""
+    frame = values("AB").with_columns(pl.col("system").replace({"A": "1", "B": "2"}))
+    frame = frame.with_columns(pl.col("system").cast(pl.Int64))
+    found = pr.compare(frame, "ndcg@10", baseline="2").pairs
+    assert found.select("baseline", "system").row(0) == ("2", "1")
+    for wrong in ({"baseline": 2}, {"query": 2}, {"by": 2}):
+        with pytest.raises(TypeError, match="named by text, such as '2', not by 2"):
+            pr.compare(frame, "ndcg@10", **wrong)
+    with pytest.raises(ValueError, match="no system 2; did you mean '2'"):
+        pr.compare(frame, "ndcg@10", baseline=[2])
 
 
 def test_lower_is_better_for_some():
@@ -1159,6 +1237,30 @@ def test_seeds_that_are_missing():
     )
     with pytest.raises(pr.DataError, match="every query needs every repeat"):
         pr.compare(frame, repeat="run")
+
+
+@pytest.mark.parametrize("role", ["by", "weight", "cluster"])
+def test_what_differs_between_the_seeds_of_a_query_is_refused(role):
+    """Whatever the order of the rows; a null says nothing."""
+    known = [1, 3, None, 2] if role == "by" else [1, 3, 2, 2]
+    frame = pl.DataFrame(
+        {
+            "system": ["a"] * 4 + ["b"] * 4,
+            "query_id": [1, 1, 2, 2] * 2,
+            "run": [1, 2] * 4,
+            "rr": [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.6, 0.9],
+            "part": known * 2,
+        }
+    )
+    options = {"measures": "rr", "repeat": "run", role: "part"}
+    told = "'part' differs between repeats for 1 query, e.g. query 1; give each query"
+    for rows in (frame, frame.reverse()):
+        with pytest.raises(pr.DataError, match=told) as caught:
+            pr.compare(rows, **options)
+        assert (caught.value.rule, caught.value.count) == ("varying_segment", 1)
+        same = rows.with_columns(pl.col("part").replace({1: 3}))
+        found = pr.compare(same, **options)
+        assert found.means["queries"].sum() == 4
 
 
 @pytest.mark.parametrize(

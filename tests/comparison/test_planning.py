@@ -9,6 +9,7 @@ import statistics
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy import stats
 from test_compare import A, B, C, D, values
 
@@ -71,6 +72,35 @@ def test_detectable_differences():
     assert (found["queries"], found["power"]) == (12, 0.8)
     again = pr.comparison.power(sd=0.2, difference=0.05, n_queries=100)["power"].item()
     assert again == pytest.approx(float(power_of_t(0.25, 100)))
+
+
+def test_pilots_without_a_mean_difference_are_plans():
+    """The spread of the differences is known, whatever their mean."""
+    a, b = [0.0, 1.0, 0.5, 0.2], [1.0, 0.0, 0.2, 0.5]
+    frame = pl.DataFrame(
+        {"system": ["a"] * 4 + ["b"] * 4, "query_id": [*range(4)] * 2, "rr": a + b}
+    )
+    sd = statistics.stdev(y - x for x, y in zip(a, b, strict=True))
+    for goal in ({"width": 0.1}, {"difference": 0.1}, {"n_queries": 50}):
+        found = pr.comparison.power(frame, **goal).drop("measure", "baseline", "system")
+        assert found.row(0) == pytest.approx(pr.comparison.power(sd=sd, **goal).row(0))
+
+
+def test_pilots_of_one_query_tell_no_spread():
+    """Nor do measures that are null: others have their plan."""
+    few = values("AB").with_columns(
+        rr=pl.when(pl.col("query_id") == "q01").then("ndcg@10"),
+        ap=pl.lit(None, pl.Float64),
+    )
+    measures = ["ndcg@10", "rr", "ap"]
+    for goal in ({}, {"width": 0.1}, {"difference": 0.1}, {"n_queries": 50}):
+        found = pr.comparison.power(few, measures, **goal)
+        expected = pr.comparison.power(values("AB"), "ndcg@10", **goal)
+        assert_frame_equal(found.head(1), expected)
+        assert found["sd"].to_list()[1:] == [None, None]
+    found = pr.comparison.power(few, measures)
+    assert found["difference"].to_list()[1:] == [None, None]
+    assert found["queries"].to_list() == [12, 1, 0]
 
 
 def test_width_and_many_systems():
@@ -173,6 +203,26 @@ def test_means_that_differ_by_rounding_alone_are_not_swapped(ap, swapped):
     assert pr.comparison.orders(frame)["swapped"].to_list() == [swapped]
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_means_that_differ_by_rounding_alone_are_tied(scale):
+    """The mean of 0.1 and 0.2 is above 0.15 by the last bit."""
+    x, y = [0.15, 0.15, 0.3, 0.1], [0.25, 0.1, 0.5, 0.2]
+    frame = pl.DataFrame(
+        {
+            "system": [s for s in "abcd" for _ in range(2)],
+            "query_id": [1, 2] * 4,
+            "rr": [0.1, 0.2, *(v for v in x[1:] for _ in range(2))],
+            "ap": [v for v in y for _ in range(2)],
+        }
+    ).with_columns(pl.col("rr", "ap") * scale)
+    found = pr.comparison.orders(frame).row(0, named=True)
+    assert found["tau"] == pytest.approx(stats.kendalltau(x, y).statistic)
+    tied = frame.with_columns(
+        rr=pl.when(pl.col("system") == "a").then(0.15 * scale).otherwise("rr")
+    )
+    assert pr.comparison.orders(tied).row(0, named=True) == found
+
+
 @pytest.mark.slow
 def test_orders():
     (row,) = pr.comparison.orders(two_measures()).rows(named=True)
@@ -212,6 +262,17 @@ def test_stability():
     assert found.filter(better="D")["first"].to_list()[0] > 0.95
 
 
+def test_measures_of_stability_may_be_one_text():
+    frame = two_measures()
+    names = ["ap", "ndcg@10"]
+    found, expected = (
+        pr.comparison.stability(frame, given, n_resamples=99)
+        for given in (", ".join(names), names)
+    )
+    assert_frame_equal(found, expected)
+    assert found["measure"].unique(maintain_order=True).to_list() == names
+
+
 def test_discriminative_power():
     (row,) = pr.comparison.discriminative(values(), test="t").rows(named=True)
     pairs = pr.compare(values()).pairs
@@ -246,6 +307,26 @@ def test_standardized_scores(how, reference):
             "cdf": sum(v <= x for v in known) / len(known),
         }[how]
         assert row["ndcg@10"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+@pytest.mark.parametrize("how", ["z", "phi", "ab", "cdf"])
+def test_only_numbers_are_standardized(how, wrong):
+    """As in compare, and in a plan when it is collected."""
+    odd = pl.when(pl.col("query_id") == "q03").then(wrong).otherwise("ndcg@10")
+    frame = values("AB").with_columns(odd.alias("ndcg@10"))
+    told = "'ndcg@10' is NaN or infinite in 2 rows, e.g. of the query 'q03'"
+    plan = pr.comparison.standardize(frame.lazy(), measures="ndcg@10", how=how)
+    for call in (
+        lambda: pr.comparison.standardize(frame, measures="ndcg@10", how=how),
+        lambda: pr.comparison.standardize(
+            values("CD"), measures="ndcg@10", reference=frame, how=how
+        ),
+        plan.collect,
+    ):
+        with pytest.raises(pr.DataError, match=told) as caught:
+            call()
+        assert (caught.value.rule, caught.value.count) == ("nan_value", 2)
 
 
 def test_standardizing_stays_lazy_and_keeps_nulls():

@@ -83,3 +83,22 @@ def test_repeats_that_differ_by_rounding_alone(scale: float):
     frame = pl.DataFrame(rows, ["system", "query_id", "seed", "dcg@10"], orient="row")
     found = pr.compare(frame, repeat="seed", repeats="random").pairs
     assert found["se"].item() == 0.0
+
+
+@pytest.mark.parametrize("test", ["t", "tukey", "lsd", "tost"])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_constant_differences_are_told_from_rounding(test: TestName, scale: float):
+    """0.1 + 0.2 is above 0.3 by the last bit, and 0.4 is more by a third."""
+
+    def p_value(a: list[float], b: list[float]) -> float:
+        frame = pl.DataFrame(
+            {"system": ["a"] * 4 + ["b"] * 4, "query_id": [*range(4)] * 2, "rr": a + b}
+        ).with_columns(pl.col("rr") * scale)
+        margin = 0.1 * scale if test == "tost" else None
+        return float(pr.compare(frame, test=test, margin=margin).pairs["p_value"][0])
+
+    a = [0.3, 0.5, 0.1, 0.3]
+    alike, apart = [0.1 + 0.2, *a[1:]], [x + 0.1 for x in a]
+    equivalent = test == "tost"  # whose largest difference that does not matter is 0.1
+    assert p_value(a, alike) == (0.0 if equivalent else 1.0)
+    assert p_value(a, apart) == (0.5 if equivalent else 0.0)

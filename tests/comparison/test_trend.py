@@ -191,6 +191,37 @@ def test_confidence_sequences():
         assert row["estimate"] - row["lower"] == pytest.approx(half, rel=1e-9)
 
 
+def test_confidence_sequences_of_shares_and_geometric_means():
+    """Shares have no interval of Wilson's; logarithms have their sequence, then exp."""
+    made = log().select(
+        "system", "query_id", "day", success=(pl.col("ap") > 0.5).cast(pl.Float64),
+        gm_ap=pl.col("ap").log(),
+    )  # fmt: skip
+    options = {"time": "day", "window": None, "sequential": True, "tuned_for": 100}
+    for name in ("success", "gm_ap"):
+        found = pr.comparison.trend(made, name, **options)
+        for row in found.iter_rows(named=True):
+            here = made.filter(pl.col("day") <= row["day"])
+            a, b = (here.filter(system=s)[name] for s in "ab")
+            pair = row["baseline"] is not None
+            x = (b - a if pair else {"a": a, "b": b}[row["system"]]).to_list()
+            middle, half = statistics.fmean(x), sequence(x, 0.05, tuned_for=100)
+            ends = [middle, middle - half, middle + half]
+            if name == "gm_ap" and not pair:
+                ends = [math.exp(end) for end in ends]
+            wanted = pytest.approx(ends, rel=1e-9)
+            assert [row["estimate"], row["lower"], row["upper"]] == wanted
+
+
+def sequence(x: list[float], alpha: float, tuned_for: int) -> float:
+    """Half the width by theorem 2.2 of Waudby-Smith et al."""
+    t = len(x)
+    rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / tuned_for
+    grown = t * rho2 + 1
+    reach = 2 * grown / (t**2 * rho2) * math.log(math.sqrt(grown) / alpha)
+    return statistics.stdev(x) * math.sqrt(reach)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -207,6 +238,21 @@ def test_wrong_trends(options, error, message):
     daily = pr.comparison.moments(log(), by="day", query=["query_id", "day"])
     with pytest.raises(ValueError, match="weight= is chosen when moments are made"):
         pr.comparison.trend(daily, time="day", weight="visits")
+
+
+def test_periods_without_a_time_are_refused():
+    """In moments as in values: they would be in no row of the trend."""
+    frame = part(log()).with_columns(
+        day=pl.when(pl.col("day") > START).then(pl.col("day"))
+    )
+    daily = pr.comparison.moments(frame, "ap", by="day")
+    # Eight values are those of four queries; moments have a row for each system, and
+    # one for the pair.
+    for given, rows in ((frame, "8 rows"), (daily, "3 rows")):
+        for every in (None, "1w"):
+            with pytest.raises(pr.DataError, match=f"'day' is null in {rows}") as told:
+                pr.comparison.trend(given, "ap", time="day", every=every)
+            assert told.value.rule == "null_key"
 
 
 # -- reproductions
@@ -257,6 +303,48 @@ def test_reproduction_is_a_loop():
         assert row["delta_ri"] == pytest.approx((a - b) / b - (a2 - b2) / b2, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-13, 1.0, 1e13])
+def test_what_is_no_improvement_depends_on_the_size_of_the_values(scale):
+    """0.1 + 0.2 is above 0.3 by the last bit, and 0.5 more by much, in any unit."""
+    rows = [("a", 1, 0.3), ("a", 2, 0.3), ("b", 1, 0.1 + 0.2), ("b", 2, 0.3)]
+    rows += [("c", 1, 0.5), ("c", 2, 0.5)]
+    names = ["system", "query_id", "dcg"]
+    frame = pl.DataFrame(rows, names, orient="row").with_columns(pl.col("dcg") * scale)
+    found = pr.comparison.reproduction(frame, original=frame, baseline="a")
+    assert found["effect_ratio"].to_list() == [None, None, 1.0]
+
+
+def test_reproductions_of_geometric_means():
+    first, second = (
+        f.select("system", "query_id", gm_ap=(pl.col("ap") + 0.1).log())
+        for f in experiments()
+    )
+    found = pr.comparison.reproduction(second, original=first, baseline="a")
+    old, new = (
+        {s: dict(f.filter(system=s).drop("system").rows()) for s in "abc"}
+        for f in (first, second)
+    )
+    for row in found.iter_rows(named=True):
+        x, y = old[row["system"]], new[row["system"]]
+        means, bases = (
+            [
+                statistics.geometric_mean(math.exp(v) for v in values.values())
+                for values in pair
+            ]
+            for pair in ((x, y), (old["a"], new["a"]))
+        )
+        assert [row["baseline_mean"], row["mean"]] == pytest.approx(means)
+        error = math.sqrt(statistics.fmean((y[q] - x[q]) ** 2 for q in x))
+        assert row["rmse"] == pytest.approx(error)
+        assert row["nrmse"] is None  # logarithms do not lie between 0 and 1
+        if row["system"] == "a":
+            continue
+        ratios = [mean / base for mean, base in zip(means, bases, strict=True)]
+        assert row["delta_ri"] == pytest.approx(ratios[0] - ratios[1])
+        effect = math.log(ratios[1]) / math.log(ratios[0])
+        assert row["effect_ratio"] == pytest.approx(effect)
+
+
 def test_replications_have_other_queries():
     first, second = experiments()
     other = second.with_columns(pl.col("query_id") + 100).filter(
@@ -272,6 +360,29 @@ def test_replications_have_other_queries():
         pooled * (1 / 25 + 1 / 18)
     )
     assert found["p_value"] == pytest.approx(pr_t(t, 41), rel=1e-6)
+
+
+def test_measures_of_a_reproduction_may_be_one_text():
+    first, second = experiments()
+    found, expected = (
+        pr.comparison.reproduction(second, given, original=first)
+        for given in ("rr, ap", ["rr", "ap"])
+    )
+    assert_frame_equal(found, expected)
+
+
+def test_ids_of_a_reproduction_have_one_type():
+    """Integers of any size are alike; a number is no text."""
+    first, second = experiments()
+    expected = pr.comparison.reproduction(second, original=first)
+    for integer in (pl.Int32, pl.UInt64):
+        other = second.with_columns(pl.col("query_id").cast(integer))
+        found = pr.comparison.reproduction(other, original=first)
+        assert_frame_equal(found, expected)
+    text = second.with_columns(pl.col("query_id").cast(pl.String))
+    told = "'query_id' is Int64 in the original but String in the values.*cast one"
+    with pytest.raises(TypeError, match=told):
+        pr.comparison.reproduction(text, original=first)
 
 
 def pr_t(t: float, df: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from judges import coverage, judges
+from polars.testing import assert_frame_equal
 from scipy import optimize, stats
 
 import polars_rank as pr
@@ -122,6 +123,56 @@ def test_sampled_documents():
     assert found["upper"] - found["lower"] == pytest.approx(width)
 
 
+@pytest.mark.parametrize("sampled", ["queries", "documents"])
+def test_documents_without_a_label_are_unjudged(data, sampled):
+    """As if they were not listed."""
+    run, human, model = data
+    if sampled == "documents":
+        human = human.filter(pl.int_range(pl.len()) % 4 == 1)
+    listed = model.drop("label").join(human, on=["query_id", "doc_id"], how="left")
+    assert listed["label"].null_count() == len(model) - len(human)
+    extra = model.with_columns(label=pl.lit(None), doc_id=pl.lit("unknown"))
+    more = pl.concat([model, extra.unique().cast(model.schema)])
+    expected = pr.estimate(
+        run, "dcg@5", qrels=human, model_qrels=model, sampled=sampled
+    )
+    for own, labels in ((listed, model), (human, more)):
+        found = pr.estimate(
+            run, "dcg@5", qrels=own, model_qrels=labels, sampled=sampled
+        )
+        assert_frame_equal(found, expected)
+    unlabeled = model.with_columns(
+        label=pl.when(pl.col("query_id") != human["query_id"][0]).then("label")
+    )
+    with pytest.raises(pr.DataError, match="people judged have no label by the model"):
+        pr.estimate(run, "dcg@5", qrels=human, model_qrels=unlabeled, sampled=sampled)
+
+
+def test_judgments_by_people_count_where_the_model_leaves_a_value_undefined(data):
+    """It then says of the query what it says of the others on average."""
+    run, human, model = data
+    relevant = pl.when(pl.col("query_id") % 3 > 0).then("label").otherwise(0)
+    model = model.with_columns(label=relevant)
+    options = {"rel": 2, "no_relevant": "skip"}
+    row = pr.estimate(run, "ap", qrels=human, model_qrels=model, **options)
+    row = row.row(0, named=True)
+    y, f = (
+        dict(pr.per_query(run, "ap", qrels=q, **options).drop_nulls().rows())
+        for q in (human, model)
+    )
+    assert len(y.keys() - f.keys()) > 2
+    assert row["judged"] == len(y)
+    assert row["queries"] == len(y.keys() | f.keys())
+    assert row["human"] == pytest.approx(np.mean([*y.values()]))
+    assert row["human_se"] == pytest.approx(stats.sem([*y.values()]))
+    assert row["model"] == pytest.approx(np.mean([*f.values()]))
+    others = [f[q] for q in f if q not in y]
+    middle = sum(others) / len(others)
+    wanted = by_hand([*y.values()], [f.get(q, middle) for q in y], others)
+    found = [row[c] for c in ("estimate", "se", "lower", "upper", "weight")]
+    assert found == pytest.approx(wanted)
+
+
 def test_a_model_that_knows_nothing_changes_nothing(data):
     run, human, model = data
     same = model.with_columns(label=pl.lit(1))
@@ -222,6 +273,19 @@ def test_refused(data, measure, options, words):
         return
     with pytest.raises(ValueError, match=words):
         pr.estimate(run, measure, qrels=human, model_qrels=model, **options)
+
+
+def test_ids_of_both_judgments_have_one_type(data):
+    run, human, model = data
+    texts = human.with_columns(pl.col("query_id").cast(pl.String))
+    told = "'query_id' is String in qrels but Int64 in model_qrels.*cast one of them"
+    with pytest.raises(TypeError, match=told):
+        pr.estimate(run, "rr", qrels=texts, model_qrels=model)
+    small = human.with_columns(pl.col("query_id").cast(pl.Int16))
+    found, expected = (
+        pr.estimate(run, "rr", qrels=own, model_qrels=model) for own in (small, human)
+    )
+    assert_frame_equal(found, expected)
 
 
 def test_the_model_must_know_what_people_judged(data):

@@ -103,11 +103,15 @@ class Alignment:
         _require_unique(held, [*keys, "repeat"])
         values = [c for c in held.columns if c[0] == "v"]
         named = {"system", "repeat", *keys, *values}
+        about = [c for c in held.columns if c not in named]
         means = held.group_by("system", *keys, maintain_order=True).agg(
-            pl.col([c for c in held.columns if c not in named]).first(),
+            pl.col(about).drop_nulls().unique(maintain_order=True),
             pl.when(pl.col(values).null_count() == 0).then(pl.col(values).mean()),
             runs=pl.len(),
         )
+        for name in about:
+            varying = means.filter(pl.col(name).list.len() > 1).select(keys).unique()
+            self._require_one(name, varying.sort(keys), "repeats")
         uneven = means.filter(pl.col("runs") != pl.col("runs").max().over("system"))
         if len(uneven):
             msg = (
@@ -115,7 +119,7 @@ class Alignment:
                 f"others, e.g. {_listed(uneven)}; every query needs every repeat"
             )
             _fail("missing_repeat", msg, len(uneven))
-        return means.drop("runs")
+        return means.drop("runs").with_columns(pl.col(about).list.first())
 
     def _side_by_side(
         self, parts: dict[str, pl.DataFrame], keys: list[str], pairs: Pairing
@@ -166,15 +170,20 @@ class Alignment:
         first = known.select(pl.coalesce(pl.all()).alias(name)).to_series()
         for column in known:
             wrong = ~(column.eq_missing(first) | column.is_null())
-            if wrong.any():
-                said = {f"by{i}": c for i, c in enumerate(self.columns.segments)}
-                msg = (
-                    f"{(said | self.columns.roles)[name]!r} differs between systems "
-                    f"for {counted(int(wrong.sum()), 'query')}, e.g. "
-                    f"{_listed(queries.filter(wrong))}; give each query one"
-                )
-                _fail("varying_segment", msg, int(wrong.sum()))
+            self._require_one(name, queries.filter(wrong), "systems")
         return first
+
+    def _require_one(self, name: str, varying: pl.DataFrame, between: str) -> None:
+        """Refuse queries of which a segment, weight or cluster varies."""
+        if not len(varying):
+            return
+        said = {f"by{i}": c for i, c in enumerate(self.columns.segments)}
+        msg = (
+            f"{(said | self.columns.roles)[name]!r} differs between {between} for "
+            f"{counted(len(varying), 'query')}, e.g. {_listed(varying)}; give each "
+            "query one"
+        )
+        _fail("varying_segment", msg, len(varying))
 
 
 def _by_system(held: pl.DataFrame) -> dict[str, pl.DataFrame]:

@@ -154,7 +154,15 @@ def names_of(value: str | Sequence[str] | None) -> list[str]:
     """Return one name, several or none as a list."""
     if value is None:
         return []
-    return [value] if isinstance(value, str) else list(value)
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable):
+        msg = (
+            f"systems and columns are named by text, such as {str(value)!r}, not by "
+            f"{value!r}"
+        )
+        raise TypeError(msg)
+    return list(value)
 
 
 def measures_of(value: str | Sequence[str] | None, known: Iterable[str]) -> list[str]:

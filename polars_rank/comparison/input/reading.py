@@ -31,7 +31,14 @@ RESULTS = {
     "pairs", "row", "df_system", "df_residual", "probability", "statistic", "df",
     "p_value", "p_value_lower", "p_value_upper", "p_adjusted", "significant",
     "effect", "effect_lower", "effect_upper", "detectable", "note", "rank",
-    "definition", "digests",
+    "definition", "digests", "size", "rounding", "logarithmic", "above", "below", "d_z",
+    "f", "df_error", "omega_squared", "partial_eta_squared", "critical",
+    "square_of_system", "square_of_other", "all_0_or_1",
+    *(
+        f"{name}_{of}"
+        for name in ("mean", "sd", "error", "df", "queries")
+        for of in ("base", "own")
+    ),
 }  # fmt: skip
 DEEPEST = 4  # level of buckets: beyond, they are single queries or clusters
 

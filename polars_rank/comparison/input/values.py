@@ -105,6 +105,12 @@ def lower_is_better(measure: str) -> bool:
     return metric is not None and metric.better == "lower"
 
 
+def is_geometric(measure: str) -> bool:
+    """Tell whether a column holds logarithms, which a geometric mean takes."""
+    metric = metric_of(measure)
+    return metric is not None and metric.aggregate == "geometric"
+
+
 def lazy(values: Source) -> pl.LazyFrame:
     """Return a lazy frame of what was given: a frame, or a file."""
     given = read_once(values)

@@ -74,20 +74,18 @@ def orders(
     systems = means["system"].to_list()
     rows = []
     for one, other in combinations(names, 2):
-        x, y = means[one].to_numpy(), means[other].to_numpy()
-        same_x, same_y = (ROUNDING * np.abs(v).max(initial=0.0) for v in (x, y))
+        ranks = _ranks(means[one]), _ranks(means[other])
+        x, y = (r.to_numpy() for r in ranks)
         swapped = [
             (systems[i], systems[j])
             for i, j in combinations(range(len(systems)), 2)
             if (x[i] - x[j]) * (y[i] - y[j]) < 0
-            and abs(x[i] - x[j]) > same_x
-            and abs(y[i] - y[j]) > same_y
         ]
         either = sum(
             (one, *sorted(pair)) in sure or (other, *sorted(pair)) in sure
             for pair in swapped
         )
-        tau, tau_ap = _correlations(means[one], means[other])
+        tau, tau_ap = _correlations(*ranks)
         rows.append((one, other, tau, tau_ap, [", ".join(p) for p in swapped], either))
     schema: dict[str, Any] = {
         "measure": pl.String, "other": pl.String, "tau": pl.Float64,
@@ -110,6 +108,14 @@ def _means(means: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     wide = means.pivot("measure", index="system", values="mean")
     lower = [m for m in measures if lower_is_better(m)]
     return wide.with_columns(-pl.col(lower)) if lower else wide, measures
+
+
+def _ranks(means: pl.Series) -> pl.Series:
+    """Rank means, the lowest first; those that rounding alone tells apart share one."""
+    known = means.drop_nulls().unique().sort()
+    apart = known.diff() > ROUNDING * np.abs(known.to_numpy()).max(initial=0.0)
+    ranks = apart.fill_null(value=False).cum_sum().cast(pl.Int64)
+    return means.replace_strict(known, ranks, default=None)
 
 
 def _correlations(
@@ -154,8 +160,7 @@ def stability(
     >>> pr.comparison.stability(values).row(0)
     ('ap', 'b', 'a', 1.0, 1.0)
     """
-    names = [measures] if isinstance(measures, str) else measures
-    held = read(values, Columns(system, query, names))
+    held = read(values, Columns(system, query, measures))
     rows = []
     for k, measure in enumerate(held.measures):
         sign = -1.0 if lower_is_better(measure) else 1.0

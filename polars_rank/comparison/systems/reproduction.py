@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -9,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_rank._engine.schema import align_ids
 from polars_rank._statistics.distributions import tail
 from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.reading import read
-from polars_rank.comparison.input.values import Columns, Source, cell
+from polars_rank.comparison.input.values import Columns, Source, cell, is_geometric
 from polars_rank.comparison.tests.paired_tests import ROUNDING
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -34,7 +36,7 @@ def reproduction(
     values, original
         Values per query of the repetition and of the original, of the same systems, as
         for :func:`compare`. With the same queries it is a reproduction; with others, a
-        replication.
+        replication. Their ids are of one type.
     baseline
         System that the others are to improve on.
     measures, system, query
@@ -50,7 +52,8 @@ def reproduction(
     ``effect_ratio``, the mean improvement on it in the repetition divided by that in
     the original (1 is best), and ``delta_ri``, the relative improvement in the original
     minus that in the repetition (0 is best); null for the baseline, and where the
-    divisor is 0.
+    divisor is 0. Of geometric means, as of ``gm_ap``, errors and improvements are those
+    of logarithms, without ``nrmse``, and relative ones are ratios less 1.
 
     Source: Breuer et al., SIGIR 2020. Equal to repro_eval's ``ttest``, ``RMSE``,
     ``nRMSE``, ``ER`` and ``DRI``.
@@ -68,8 +71,7 @@ def reproduction(
     >>> round(found["rmse"], 4), round(found["effect_ratio"], 4)
     (0.1, 0.5)
     """
-    names = [measures] if isinstance(measures, str) else measures
-    first = read(original, Columns(system, query, names))
+    first = read(original, Columns(system, query, measures))
     second = read(values, Columns(system, query, first.measures))
     if {*first.systems} != {*second.systems}:
         odd = ", ".join(sorted({*first.systems} ^ {*second.systems}))
@@ -80,9 +82,16 @@ def reproduction(
     if baseline is not None:
         require_names([baseline], first.systems, "system")
     keys = first.columns.own_keys
-    same = first.ordered.select(keys).equals(second.ordered.select(keys))
+    asked, repeated = align_ids(
+        first.ordered.lazy().select(keys),
+        second.ordered.lazy().select(keys),
+        dict(zip(keys, first.columns.keys, strict=True)),
+        where=("the original", "the values"),
+    )
+    same = asked.collect().equals(repeated.collect())
     rows = []
     for k, measure in enumerate(first.measures):
+        natural = is_geometric(measure)  # values are logarithms
         old, new = (
             {
                 name: held.ordered[cell(k, i)].to_numpy()
@@ -96,8 +105,8 @@ def reproduction(
                 "measure": measure,
                 "system": name,
                 "queries": int(np.isfinite(x).sum()),
-                "baseline_mean": _mean(x),
-                "mean": _mean(y),
+                "baseline_mean": math.exp(_mean(x)) if natural else _mean(x),
+                "mean": math.exp(_mean(y)) if natural else _mean(y),
                 "p_value": _p(x, y, paired=same),
                 "rmse": None,
                 "nrmse": None,
@@ -105,9 +114,10 @@ def reproduction(
             if same:
                 error = _mean((y - x) ** 2) ** 0.5
                 row["rmse"] = error
-                row["nrmse"] = error / _mean(np.maximum(x, 1 - x) ** 2) ** 0.5
+                if not natural:
+                    row["nrmse"] = error / _mean(np.maximum(x, 1 - x) ** 2) ** 0.5
             if baseline is not None:
-                row |= _improvement(old, new, name, baseline)
+                row |= _improvement(old, new, name, baseline, natural=natural)
             rows.append(row)
     text: dict[str, pl.DataType] = dict.fromkeys(("measure", "system"), pl.String())
     schema = {c: text.get(c, pl.Float64()) for c in rows[0]}
@@ -148,17 +158,24 @@ def _p(x: Array, y: Array, *, paired: bool) -> float:
 
 
 def _improvement(
-    old: Mapping[str, Array], new: Mapping[str, Array], name: str, baseline: str
+    old: Mapping[str, Array],
+    new: Mapping[str, Array],
+    name: str,
+    baseline: str,
+    *,
+    natural: bool,
 ) -> dict[str, float]:
     if name == baseline:
         return {"effect_ratio": float("nan"), "delta_ri": float("nan")}
     first, second = (_mean(v[name]) - _mean(v[baseline]) for v in (old, new))
     bases = _mean(old[baseline]), _mean(new[baseline])
+    sizes = (np.nanmax(np.abs(old[n]), initial=0.0) for n in (name, baseline))
+    rounding = ROUNDING * max(sizes)
     relative = [
-        gain / base if base else float("nan")
+        math.expm1(gain) if natural else gain / base if base else float("nan")
         for gain, base in zip((first, second), bases, strict=True)
     ]
     return {
-        "effect_ratio": second / first if abs(first) > 1e-12 else float("nan"),
+        "effect_ratio": second / first if abs(first) > rounding else float("nan"),
         "delta_ri": relative[0] - relative[1],
     }

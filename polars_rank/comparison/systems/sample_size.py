@@ -74,7 +74,8 @@ def power(
     -------
     ``measure``, ``baseline`` and ``system`` (with ``values``), ``sd``, ``difference``,
     ``queries`` and ``power``; with ``width``: ``width`` instead of the last two.
-    ``queries`` is null for a difference of 0 or an sd of 0.
+    ``queries`` is null for a difference of 0 or an sd of 0, and ``sd`` with all that
+    follows from it where a pilot has fewer than two queries.
 
     Source: Sakai, Information Retrieval Journal 2016, whose analysis of many systems is
     one-way, with m (n - 1) degrees of freedom; of paired systems it is two-way here,
@@ -111,7 +112,8 @@ def power(
         effects = detectable_effect(np.array(counts), alpha=alpha, power=power)
         found = {
             "difference": [
-                e * s for e, s in zip(effects.tolist(), spread, strict=True)
+                None if s is None else e * s
+                for e, s in zip(effects.tolist(), spread, strict=True)
             ],
             "queries": counts,
             "power": [power] * len(spread),
@@ -209,13 +211,12 @@ def _pilot(
     pairs = compare(
         values, measures, system=system, query=query, baseline=baseline
     ).pairs
-    deviation = pl.col("difference") / pl.col("effect")  # d_z
-    margin = pl.col("upper") - pl.col("lower")
+    # Of sums over clusters, as many independent queries would have the same error.
     return pairs.select(
         "measure",
         "baseline",
         "system",
-        sd=pl.when(margin == 0).then(0.0).otherwise(deviation),
+        sd=pl.col("se") * pl.col("queries").sqrt(),
         pilot="queries",
     )
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_rank._engine.checks.enforce import PASSES, passed
 from polars_rank._engine.frame_function import frame_function, like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank._engine.schema import require_columns
 from polars_rank._statistics.distributions import special
+from polars_rank.comparison.input.alignment import require_finite_rows
 from polars_rank.comparison.input.procedures import (
     measures_of,
     names_of,
@@ -60,6 +62,11 @@ def standardize(
     ``values`` with standardized measures, in the same order; null where a query has no
     reference.
 
+    Raises
+    ------
+    DataError
+        If a value is NaN or infinite.
+
     Source: Webber, Moffat and Zobel, SIGIR 2008; Sakai, ICTIR 2016; Urbano, Lima and
     Hanjalic, SIGIR 2019.
 
@@ -100,6 +107,7 @@ def standardize(
         )
     elif systems is not None:
         known = rows.with_columns(_known=pl.col(system).cast(pl.String).is_in(systems))
+    known = passed(known, [*keys, *names], _finite(keys, names), at_once=True)
     if how == "cdf":
         plan = _distribution(known, keys, names)
     else:
@@ -116,6 +124,19 @@ def _names(reference: object) -> list[str] | None:
         names = [name for name in reference if isinstance(name, str)]
         return names if len(names) == len(reference) else None
     return None
+
+
+def _finite(
+    keys: Sequence[str], names: Sequence[str]
+) -> Callable[[Sequence[pl.Series]], pl.Series]:
+    own = [f"key{i}" for i in range(len(keys))] + [f"v{k}" for k in range(len(names))]
+
+    def passes(series: Sequence[pl.Series]) -> pl.Series:
+        held = pl.DataFrame([s.alias(n) for s, n in zip(series, own, strict=True)])
+        require_finite_rows(held, names)
+        return PASSES
+
+    return passes
 
 
 def _scaled(

@@ -8,7 +8,6 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_rank._statistics.distributions import t_quantile
 from polars_rank._statistics.intervals import require_level
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.procedures import names_of
@@ -21,7 +20,8 @@ from polars_rank.comparison.sums.merging import (
     warn_of_returning,
 )
 from polars_rank.comparison.sums.moments import is_moments, moments
-from polars_rank.comparison.tests.estimates import estimated, means_of
+from polars_rank.comparison.tests.estimates import estimated, geometric, means_of
+from polars_rank.exceptions import DataError, counted
 
 
 def trend(
@@ -158,7 +158,14 @@ def _parts(
     if columns:
         msg = f"{next(iter(columns))}= is chosen when moments are made"
         raise ValueError(msg)
-    return selected(read_moments(frame).with_columns(period), [time], measures)
+    whole = read_moments(frame)
+    if nulls := whole[time].null_count():
+        msg = (
+            f"{time!r} is null in {counted(nulls, 'row')} of the moments; fill or drop "
+            "them"
+        )
+        raise DataError(msg, rule="null_key", count=nulls)
+    return selected(whole.with_columns(period), [time], measures)
 
 
 def _rolled(parts: pl.DataFrame, time: str, window: int | None) -> pl.DataFrame:
@@ -191,14 +198,21 @@ def _rolled(parts: pl.DataFrame, time: str, window: int | None) -> pl.DataFrame:
 def _sequential(
     table: pl.DataFrame, units: pl.DataFrame, level: float, tuned_for: int
 ) -> pl.DataFrame:
-    """Replace t intervals by confidence sequences of the same ``n`` units."""
+    """Replace intervals by confidence sequences of the same ``n`` units.
+
+    Those of geometric means are the exponentials of sequences on the logarithms.
+    """
     keys = [c for c in units.columns if c != "n"]
     table = table.join(units, on=keys, how="left", maintain_order="left")
     n, alpha = pl.col("n").cast(pl.Float64), 1.0 - level
     rho2 = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / tuned_for
     grown = n * rho2 + 1.0
     reach = (2.0 * grown / (n * rho2) * (grown.sqrt() / alpha).log()).sqrt()
-    t = pl.Series(t_quantile(0.5 + level / 2, table["n"].to_numpy() - 1.0))
-    half = (pl.col("upper") - pl.col("lower")) / 2.0 * reach / t
-    middle = pl.col("estimate")
-    return table.with_columns(lower=middle - half, upper=middle + half)
+    middle, half = pl.col("estimate"), pl.col("se") * reach
+    # Means are raised, with their errors; differences stay those of logarithms.
+    natural = pl.col("baseline").is_null() & pl.col("measure").is_in(geometric(table))
+    factor = (half / middle).exp()
+    return table.with_columns(
+        lower=pl.when(natural).then(middle / factor).otherwise(middle - half),
+        upper=pl.when(natural).then(middle * factor).otherwise(middle + half),
+    )

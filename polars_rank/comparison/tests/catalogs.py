@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_rank._statistics.intervals import interval
 from polars_rank.comparison.tests.estimates import Study, t_tested
+from polars_rank.comparison.tests.paired_tests import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.words.recommended_items import LEFT_OUT, jackknife_error
 
@@ -57,9 +58,13 @@ class Catalogs(NamedTuple):
             )
             .sort(*study.segments, "place")
         )
-        mean = pl.col("system_mean") - pl.col("baseline_mean")
-        relative = ratio(mean, pl.col("baseline_mean"))
-        return cls(means, pairs.with_columns(mean=mean, relative=relative), names)
+        own, base = pl.col("system_mean"), pl.col("baseline_mean")
+        pairs = pairs.with_columns(
+            mean=own - base,
+            relative=ratio(own - base, base),
+            rounding=ROUNDING * pl.max_horizontal(own.abs(), base.abs()),
+        )
+        return cls(means, pairs, names)
 
     def with_means(self, others: pl.DataFrame, level: float) -> pl.DataFrame:
         """Return means with their intervals, and those of measures of queries."""

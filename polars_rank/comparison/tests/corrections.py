@@ -41,11 +41,8 @@ def _adjusted(p: Array, correction: Correction) -> Array:
     if correction == "bonferroni":
         return np.minimum(1.0, k * p)
     if correction == "sidak":
-        return (
-            np.asarray(-np.expm1(k * np.log1p(-p)))
-            if (p < 1).all()
-            else 1 - (1 - p) ** k
-        )
+        with np.errstate(divide="ignore"):  # of a p-value of 1: it stays 1
+            return np.asarray(-np.expm1(k * np.log1p(-p)))
     order = np.argsort(p, kind="stable")
     ranked, i = p[order], np.arange(1, k + 1)
     if correction == "holm":

@@ -11,10 +11,13 @@ import polars as pl
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
-from polars_rank.comparison.input.values import Columns, Values, metric_of
+from polars_rank.comparison.input.values import Columns, Values, cell, is_geometric
+from polars_rank.comparison.tests.paired_tests import ROUNDING as OF_VALUES
 from polars_rank.core.exact.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require
+
+OWN = ("measure", "system")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,7 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     """Add ``mean``, ``error``, ``df`` and ``sd``, the deviation of one query, to sums.
 
     The error is HC1 of a weighted mean, and CR1 over clusters. A spread within the
-    rounding of the values is 0.
+    rounding of the values is 0; a mean difference up to ``rounding`` is none.
     """
     n, queries = (pl.col(c).cast(pl.Float64) for c in ("n", "queries"))
     d, dd, ee, squares = (pl.col(c) for c in ("d", "dd", "ee", "squares"))
@@ -89,12 +92,13 @@ def estimated(table: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
             *keys, pl.col("system").alias(role), square.alias(f"square_of_{role}")
         )
         table = with_known(table, own, [*keys, role])
-    rounding = ROUNDING**2 * pl.sum_horizontal("square_of_system", "square_of_other")
-    ee = pl.when(ee > rounding * dd).then(ee).otherwise(0.0)
-    squares = pl.when(squares > rounding * d).then(squares).otherwise(0.0)
+    both = pl.sum_horizontal("square_of_system", "square_of_other")
+    ee = pl.when(ee > ROUNDING**2 * both * dd).then(ee).otherwise(0.0)
+    squares = pl.when(squares > ROUNDING**2 * both * d).then(squares).otherwise(0.0)
     return table.with_columns(
         error=pl.when(n > 1).then((ee / (1.0 - 1.0 / n)).sqrt() / d),
         sd=pl.when(queries > 1).then((squares / d / (1.0 - 1.0 / queries)).sqrt()),
+        rounding=OF_VALUES * both.sqrt(),
     ).drop("square_of_system", "square_of_other")
 
 
@@ -128,12 +132,20 @@ def counts_once(table: pl.DataFrame) -> bool:
     return bool(table.select(((n == queries) & (d == n) & (dd == n)).all()).item())
 
 
-def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.DataFrame:
-    """Compute means of systems with intervals: Wilson's, if all values are 0 or 1."""
+def means_of(
+    own: pl.DataFrame,
+    segments: Sequence[str],
+    level: float,
+    held: Values | None = None,
+) -> pl.DataFrame:
+    """Compute means of systems with intervals: Wilson's, if all values are 0 or 1.
+
+    ``held`` are the values, if they are in memory.
+    """
     mean, error = pl.col("mean"), pl.col("error")
     low, high = interval(mean, error, pl.col("df"), level=level)
-    variance = pl.col("squares") / pl.col("d")
-    binary = (variance - mean * (1.0 - mean)).abs() < 1e-12
+    own = with_known(own, _shares(own, segments, held), [*segments, *OWN])
+    binary = pl.col("all_0_or_1").is_not_null()
     # Of queries that depend on each other, as many count as would have this error.
     clustered = (pl.col("n") < pl.col("queries")) & (error > 0)
     size = pl.when(clustered).then(mean * (1.0 - mean) / error**2).otherwise("size")
@@ -142,7 +154,7 @@ def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.Dat
         pl.when(binary).then(share).otherwise(end)
         for share, end in zip(for_shares, (low, high), strict=True)
     )
-    natural = pl.col("measure").is_in(_geometric(own))
+    natural = pl.col("measure").is_in(geometric(own))
     scale = pl.when(natural).then(mean.exp()).otherwise(1.0)  # by the delta method
     ends = own.with_columns(lower=low, upper=high)  # once: each is named twice below
     return ends.select(
@@ -157,12 +169,35 @@ def means_of(own: pl.DataFrame, segments: Sequence[str], level: float) -> pl.Dat
     )
 
 
-def _geometric(table: pl.DataFrame) -> list[str]:
+def _shares(
+    own: pl.DataFrame, segments: Sequence[str], held: Values | None
+) -> pl.DataFrame:
+    """Name the segments, measures and systems whose values are all 0 or 1.
+
+    The sum of their squares is that of the values. So it is, among others, of 2 and
+    eight times 0.5, which sums cannot tell from nine values of which six are 1; where
+    the values are held, they tell.
+    """
+    keys = [*segments, *OWN]
+    square = ratio(pl.col("squares"), pl.col("d")) + pl.col("mean") ** 2
+    alike = (square - pl.col("mean")).abs() <= OF_VALUES * square
+    found = own.filter(alike).select(*keys, all_0_or_1=True)
+    if held is None or not len(found):
+        return found
+    by = [pl.col(b).alias(name) for b, name in zip(held.by, segments, strict=True)]
+    others = []
+    for measure, system in found.select(OWN).unique().rows():
+        place = held.measures.index(measure), held.systems.index(system)
+        values = held.frame.select(*by, x=cell(*place))
+        other = values.filter(~pl.col("x").is_in([0.0, 1.0]))
+        named = {"measure": pl.lit(measure), "system": pl.lit(system)}
+        others.append(other.with_columns(**named).drop("x"))
+    return found.join(pl.concat(others), on=keys, how="anti", nulls_equal=True)
+
+
+def geometric(table: pl.DataFrame) -> list[str]:
     """Name the measures whose values are logarithms, which a geometric mean takes."""
-    metrics = {n: metric_of(n) for n in table["measure"].unique(maintain_order=True)}
-    return [
-        n for n, metric in metrics.items() if metric and metric.aggregate == "geometric"
-    ]
+    return [n for n in table["measure"].unique(maintain_order=True) if is_geometric(n)]
 
 
 def _raised(value: pl.Expr, natural: pl.Expr) -> pl.Expr:
@@ -179,15 +214,19 @@ def compared(pairs: pl.DataFrame, own: pl.DataFrame, study: Study) -> pl.DataFra
     base_mean, own_mean = pl.col("mean_base"), pl.col("mean_own")
     if study.how.pairs == "independent":  # Welch
         a, b = pl.col("error_base") ** 2, pl.col("error_own") ** 2
+        df_base, df_own = pl.col("df_base"), pl.col("df_own")
         frame = frame.with_columns(
             mean=own_mean - base_mean,
             error=(a + b).sqrt(),
-            df=(a + b) ** 2 / (a**2 / pl.col("df_base") + b**2 / pl.col("df_own")),
+            # Of constants, the least that it can be: any tells of them as much.
+            df=pl.when(a + b == 0)
+            .then(pl.min_horizontal(df_base, df_own))
+            .otherwise((a + b) ** 2 / (a**2 / df_base + b**2 / df_own)),
             sd=both_sd(),
             queries=pl.min_horizontal("queries_base", "queries_own"),
             **{c: pl.lit(None, dtype=pl.UInt32) for c in ("wins", "ties", "losses")},
         )
-    natural = pl.col("measure").is_in(_geometric(own))
+    natural = pl.col("measure").is_in(geometric(own))
     return t_tested(frame, study).with_columns(
         relative=pl.when(natural)
         .then(pl.col("mean").exp() - 1.0)
@@ -220,9 +259,8 @@ def t_tested(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 def _statistic(mean: pl.Expr, error: pl.Expr) -> pl.Expr:
     """Divide mean by error; 0 for no difference at all, infinite for a constant one."""
-    constant = (
-        pl.when(mean.abs() < 1e-12).then(0.0).otherwise(mean.sign() * float("inf"))
-    )
+    nothing = mean.abs() <= pl.col("rounding")
+    constant = pl.when(nothing).then(0.0).otherwise(mean.sign() * float("inf"))
     return pl.when(error == 0).then(constant).otherwise(mean / error)
 
 
