@@ -148,13 +148,12 @@ def estimate(
     asked = _asked(measures, chosen, sampled)
     frame, column = stacked(run, system)
     keys = keys_of(query, column)
-    given = {"qrels": qrels, "model_qrels": model_qrels}
     label = options.get("label", "label")
-    judged = {name: _labeled(frame, name, label) for name, frame in given.items()}
-    on = _shared_keys(judged, keys, doc, column)
-    human, model = align_ids(
-        *judged.values(), {key: key for key in on}, where=("qrels", "model_qrels")
-    )
+    human = _labeled(qrels, "qrels", label)
+    model = _labeled(model_qrels, "model_qrels", label)
+    on = _shared_keys({"qrels": human, "model_qrels": model}, keys, doc, column)
+    ids, names = dict(zip(on, on, strict=True)), ("qrels", "model_qrels")
+    human, model = align_ids(human, model, ids, where=names)
     _require_known(human, model, on if sampled == "documents" else on[:-1], sampled)
     sides = {"human": human, "model": model}
     if sampled == "documents":

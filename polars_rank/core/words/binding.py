@@ -281,8 +281,8 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     value, ranking = documents.read(formula, along, needs, Noted(_apart))
     if needs.once and len(ranking.noted.sums) == 1:
         [(name, total)] = ranking.noted.sums.items()
-        sums = {name: let(listed, lambda _: total).first()}
-        return _in_place(formula, documents, needs, sums)
+        only = {name: let(listed, lambda _: total).first()}
+        return _in_place(formula, documents, needs, only)
     sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
     _, counted = documents.read(formula, documents.unsorted, needs)
     # Polars 2.1 puts a struct together group by group, unless it knows that each field
