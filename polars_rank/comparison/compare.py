@@ -191,7 +191,7 @@ def compare(
         left out, and counted in a note. ``"independent"``: the samples are not paired
         (Welch's t).
     tie
-        Differences up to this size are ties.
+        Differences up to this size, and those within rounding, are ties.
     min_queries
         Segments with fewer queries are shown, not tested.
     order

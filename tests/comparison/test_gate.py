@@ -443,6 +443,21 @@ def test_worst_queries():
     assert ap["query_id"].to_list() == [f"q{i:03}" for i in range(59, 49, -1)]
 
 
+@pytest.mark.parametrize("measure", ["ndcg@10", "ranking_loss"])
+def test_worst_queries_are_those_that_lost(measure):
+    """Not those that tie: 0.4 - 0.3 is more than 0.1 by rounding alone."""
+    old, new = [3, 4, 2, 4, 0], [2, 3, 0, 4, 2]
+    sense = -1 if measure == "ranking_loss" else 1
+    frames = [
+        pl.DataFrame({"query_id": range(5), measure: [v / 10 for v in values]})
+        for values in (old, new)
+    ]
+    found = pr.gate(frames[1], baseline=frames[0], tie=0.1)
+    lost = [i for i in range(5) if sense * (old[i] - new[i]) > 1]
+    assert found.worst["query_id"].to_list() == lost
+    assert found.checks["losses"].item() == len(lost)
+
+
 def test_dict_is_json():
     found = pr.gate(changed(-0.05, 0.02), baseline=base(), margin={"ndcg@10": 0.01})
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))

@@ -292,6 +292,33 @@ def test_wins_are_a_loop(kind, tie):
         assert counts.losses[place] == sum(row[i] - row[j] > tie for row in rows)
 
 
+@pytest.mark.parametrize("unit", [0.1, -0.1, 1e5, 1e-7])
+def test_differences_of_tie_are_ties_in_any_part(unit):
+    """0.4 - 0.3 is more than 0.1 by rounding alone; in 1,024 rows or more of them."""
+    draw, n, tie = random.Random(7), 3000, abs(unit)
+    values = {name: [draw.randint(0, 4) for _ in range(n)] for name in "ab"}
+    frame = pl.DataFrame(
+        [
+            (name, query, place * unit)
+            for name, own in values.items()
+            for query, place in enumerate(own)
+        ],
+        schema=["system", "query_id", "v"],
+        orient="row",
+    )
+    parts = [
+        pr.comparison.moments(frame.filter(pl.col("query_id") % 3 == k), tie=tie)
+        for k in range(3)
+    ]
+    d = [b - a for a, b in zip(values["a"], values["b"], strict=True)]
+    sense = 1 if unit > 0 else -1
+    won = [sum(v * sense > 1 for v in d), sum(v * sense < -1 for v in d)]
+    whole = pr.comparison.moments(frame, tie=tie)
+    for found in (whole, pr.comparison.merge(parts)):
+        counts = found.filter(system="a", other="b").select("wins", "losses")
+        assert counts.row(0) == (*won,)
+
+
 @pytest.mark.slow
 def test_merging_is_associative_and_takes_files(tmp_path):
     daily = parts(log(), measures=["ndcg@10"])

@@ -99,7 +99,7 @@ def gate(
     min_queries
         Segments with fewer queries are shown, not gated.
     tie
-        Differences up to this size are ties.
+        Differences up to this size, and those within rounding, are ties.
     definition
         Definition of ``values``, unless they are a file that holds it.
     qrels
