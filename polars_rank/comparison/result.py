@@ -47,7 +47,8 @@ class Comparison(Shown):
     settings
         The arguments of the comparison.
     anova
-        Two-way analysis of variance of systems and queries, where all pairs are known.
+        Two-way analysis of variance of systems and queries, where all pairs are known,
+        of the same queries.
     between_segments
         With ``by``: whether the difference of a pair differs between segments, by
         Welch's F test. Columns ``measure``, ``baseline``, ``system``, ``segments`` (the

@@ -224,6 +224,27 @@ def test_other_tests_of_moments(test):
     assert_same(found.anova, expected.anova)
 
 
+@pytest.mark.parametrize("order", ["abc", "cab"])
+def test_parts_that_lack_a_system_have_no_analysis_of_variance(order):
+    """Not of the queries of the first, whichever that is; t has those of each pair."""
+    whole, *rest = log().partition_by("day", maintain_order=True)
+    systems = pl.col("system")
+    days = [pl.concat(whole.filter(systems == name) for name in order)]
+    days += [day.filter(systems != "c") for day in rest]
+    merged = pr.comparison.merge(
+        [pr.comparison.moments(day.drop("day"), "ndcg@10") for day in days]
+    )
+    for options in ({"test": "tukey"}, {"test": "lsd"}, {"effect": "sakai"}):
+        with pytest.raises(ValueError, match="all pairs, unweighted, of the same"):
+            pr.compare(merged, **options)
+    found = pr.compare(merged)
+    assert found.anova is None
+    together = {"a", "b"}
+    for row in found.pairs.iter_rows(named=True):
+        of = [whole, *rest] if {row["baseline"], row["system"]} == together else [whole]
+        assert row["queries"] == sum(len(day) // 3 for day in of)
+
+
 @pytest.mark.covering(1, rest=2)
 @pytest.mark.parametrize("n", [500, 2_500])  # of one block, and of one's own
 @pytest.mark.parametrize("size", [1.0, 1e6])

@@ -260,14 +260,18 @@ def analysis_of_variance(
 ) -> pl.DataFrame | None:
     """Analyze the variance of systems and queries: two-way, without replication.
 
-    None if pairs are missing, or if queries are weighted, clustered or not paired. The
-    residual variance is half the mean variance of the differences.
+    None if pairs are missing, or if queries are weighted, clustered or not paired, or
+    some lack a system. The residual variance is half the mean variance of the
+    differences.
     """
     m, keys, columns = len(study.systems), study.keys, study.columns
     paired = study.how.pairs != "independent"
     complete = len(table) - len(own) == len(own) // m * m * (m - 1) // 2
     plain = paired and not columns.weight and not columns.cluster
     if not (plain and complete and counts_once(table)):
+        return None
+    queries = pl.col("queries")  # of systems and of pairs: parts may lack a system
+    if not table.select((queries == queries.max().over(keys)).all()).item():
         return None
     table = table.filter(pl.col("other").is_not_null())
     residual = (
