@@ -75,11 +75,11 @@ def in_order(
     systems = means.select(pl.col("system").unique()).to_series().sort()
     if settings["order"] == "mean":
         measure = means["measure"][0]
-        n = pl.when(pl.col("mean").is_not_null()).then("queries")
+        known = pl.col("mean").is_not_null() & (pl.col("measure") == measure)
+        n = pl.when(known).then("queries")
         whole = (pl.col("mean") * n).sum() / n.sum()  # of all segments
         systems = (
-            means.filter(pl.col("measure") == measure)
-            .group_by("system", maintain_order=True)
+            means.group_by("system", maintain_order=True)
             .agg(whole.fill_nan(None))
             .sort("mean", descending=measure not in lower, nulls_last=True,
                   maintain_order=True)["system"]
@@ -133,9 +133,10 @@ def means_table(
             Cell(name, superscript=sign[name] if beaten else ""),
             Cell(str(first["queries"])),
         ]
-        for row in (known[measure] for measure in measures):
+        for measure in measures:
+            row = known.get(measure, UNKNOWN)
             text = _with_interval(row, "mean", in_percent)
-            worse = sorted(sign[w] for w in beaten.get((*at, row["measure"], name), []))
+            worse = sorted(sign[w] for w in beaten.get((*at, measure, name), []))
             cells.append(Cell(text, row["best"], "".join(worse)))
         rows.append(cells)
     if not segments:
@@ -153,6 +154,8 @@ def means_table(
 
 
 MEANS = ("measure", "system", "queries", "mean", "se", "lower", "upper")
+# A system that lacks a measure: no part of moments has both.
+UNKNOWN: Mapping[str, Any] = {**dict.fromkeys(MEANS), "best": False}
 
 
 def letters_of(n: int) -> list[str]:

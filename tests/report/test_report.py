@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -85,6 +86,26 @@ def test_segments_have_rows_of_their_own():
     text = pr.compare(split, by="part", baseline="A", min_queries=2).to_markdown()
     assert "| 1 | D" in text
     assert "| - | D" in text
+
+
+@pytest.mark.parametrize("lacks", ["ap", "ndcg@10"])
+def test_a_system_that_lacks_a_measure_has_a_dash(lacks):
+    """No part of the moments has both; without the first measure, it comes last."""
+    both = values("ABC").with_columns(ap=pl.col("ndcg@10") / 2)
+    parts = both.filter(pl.col("system") < "C"), both.drop(lacks)
+    sums = [pr.comparison.moments(part.drop("traffic", "user")) for part in parts]
+    merged = pr.comparison.merge(sums)
+    text = pr.compare(merged).to_markdown().replace("*", "")
+    rows = {line[2]: line.split(" | ")[-2:] for line in text.splitlines()[4:7]}
+    means = {s: statistics.fmean(both.filter(system=s)["ndcg@10"]) for s in "ABC"}
+    for name, mean in means.items():
+        expected = {"ndcg@10": f"{mean:.4f}", "ap": f"{mean / 2:.4f}"}
+        expected |= {lacks: "-"} if name == "C" else {}
+        assert [cell.split()[0] for cell in rows[name]] == [*expected.values()]
+    ranked = sorted("ABC", key=lambda s: (s == "C" and lacks == "ndcg@10", -means[s]))
+    assert [*rows] == ranked
+    for order in ("name", "given"):
+        assert str(pr.compare(merged, order=order)).count("\nC ") == 1
 
 
 class Reader(HTMLParser):

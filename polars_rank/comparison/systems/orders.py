@@ -38,10 +38,10 @@ def orders(
 
     Returns
     -------
-    One row per pair of measures: ``measure``, ``other``; ``tau``, Kendall's tau-b of
-    the mean values; ``tau_ap``, AP correlation, with ``other`` as the truth;
-    ``swapped``, the pairs of systems in another order, and ``n_significant``, how
-    many of them differ significantly in either measure.
+    One row per pair of measures, of the systems that have both: ``measure``,
+    ``other``; ``tau``, Kendall's tau-b of the mean values; ``tau_ap``, AP correlation,
+    with ``other`` as the truth; ``swapped``, the pairs of systems in another order, and
+    ``n_significant``, how many of them differ significantly in either measure.
 
     Source: Yilmaz, Aslam and Robertson, SIGIR 2008 (tau_ap).
 
@@ -71,10 +71,11 @@ def orders(
         .select("measure", "baseline", "system")
         .rows()
     }
-    systems = means["system"].to_list()
     rows = []
     for one, other in combinations(names, 2):
-        x, y = means[one].to_numpy(), means[other].to_numpy()
+        both = means.drop_nulls([one, other])
+        systems = both["system"].to_list()
+        x, y = both[one].to_numpy(), both[other].to_numpy()
         same_x, same_y = (ROUNDING * np.abs(v).max(initial=0.0) for v in (x, y))
         swapped = [
             (systems[i], systems[j])
@@ -87,7 +88,7 @@ def orders(
             (one, *sorted(pair)) in sure or (other, *sorted(pair)) in sure
             for pair in swapped
         )
-        tau, tau_ap = _correlations(means[one], means[other])
+        tau, tau_ap = _correlations(both[one], both[other])
         rows.append((one, other, tau, tau_ap, [", ".join(p) for p in swapped], either))
     schema: dict[str, Any] = {
         "measure": pl.String, "other": pl.String, "tau": pl.Float64,
