@@ -47,7 +47,7 @@ from polars_rank.comparison.sums.merging import (
 )
 from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
 from polars_rank.comparison.tests.catalogs import Catalogs
-from polars_rank.comparison.tests.corrections import corrected, level_at_once
+from polars_rank.comparison.tests.corrections import corrected, levels_at_once
 from polars_rank.comparison.tests.detectable import with_detectable
 from polars_rank.comparison.tests.effects import with_effect
 from polars_rank.comparison.tests.estimates import (
@@ -301,7 +301,7 @@ def compare(
     frame = compared(wide, own, study)
     if simultaneous:
         every = frame if catalogs is None else catalogs.with_pairs(frame, study)
-        study = replace(study, interval_level=level_at_once(every, study))
+        study = replace(study, levels=levels_at_once(every, study))
         frame = compared(wide, own, study)
     between = between_segments(frame, min_queries=min_queries) if segments else None
 
@@ -406,7 +406,6 @@ def _planned(
         systems=systems,
         pairs=pairs_of(systems, baseline),
         segments=segments,
-        interval_level=how.level,
         held=held,
     )
 

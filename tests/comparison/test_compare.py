@@ -523,6 +523,39 @@ def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
 
 
 @SHORT
+@pytest.mark.parametrize("family", ["measure", "all"])
+@pytest.mark.parametrize("correction", ["bonferroni", "sidak"])
+def test_intervals_at_once_are_those_of_their_own_family(family, correction):
+    """A measure that is known in one segment only has a small family."""
+    part = ["one", "two", "six"] * 4
+    frame = pl.concat(
+        values(name).with_columns(
+            part=pl.Series(part),
+            ap=pl.when(pl.Series(part) == "one").then(pl.col("ndcg@10") / 2),
+        )
+        for name in "ABC"
+    )
+    options = {"by": "part", "min_queries": 2, "correction": correction}
+    options |= {"simultaneous": True, "family": family}
+    found = pr.compare(frame, ["ndcg@10", "ap"], **options).pairs
+    sizes = {"ndcg@10": 9, "ap": 3} if family == "measure" else {}
+    for row in found.drop_nulls("p_value").iter_rows(named=True):
+        k = sizes.get(row["measure"], 12)
+        level = 0.95 ** (1 / k) if correction == "sidak" else 1 - 0.05 / k
+        d = np.subtract(SYSTEMS[row["system"]], SYSTEMS[row["baseline"]])
+        d = [v for v, name in zip(d, part, strict=True) if name == row["part"]]
+        d = np.divide(d, 2 if row["measure"] == "ap" else 1)
+        ends = stats.ttest_1samp(d, 0).confidence_interval(level)
+        assert (row["lower"], row["upper"]) == (close(ends.low), close(ends.high))
+    # Of resamples, those of one measure alone.
+    drawn = {"interval": "percentile", "n_resamples": 199, **options}
+    if family == "measure":
+        whole = pr.compare(frame, ["ndcg@10", "ap"], **drawn).pairs
+        alone = [pr.compare(frame, name, **drawn).pairs for name in sizes]
+        assert_frame_equal(whole, pl.concat(alone))
+
+
+@SHORT
 def test_other_intervals_that_hold_at_once():
     both = {"interval": "percentile", "n_resamples": 999}
     alone, wide = row(**both), row(**both, simultaneous=True)

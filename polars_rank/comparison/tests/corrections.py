@@ -81,14 +81,13 @@ def corrected(frame: pl.DataFrame, how: Procedure) -> pl.DataFrame:
     return frame.with_columns(significant=pl.col("p_adjusted") < 1.0 - how.level)
 
 
-def level_at_once(frame: pl.DataFrame, study: Study) -> float:
-    """Find the level at which the intervals of the largest family hold at once."""
-    how, tested = study.how, frame.drop_nulls("p_value")
+def levels_at_once(frame: pl.DataFrame, study: Study) -> dict[str, float]:
+    """Find the levels, by measure, at which the intervals of a family hold at once."""
+    how, tested = study.how, pl.col("p_value").is_not_null()
     if study.segments:
-        tested = tested.filter(pl.col("queries") >= how.min_queries)
-    k = len(tested)
-    if how.family == "measure" and k:
-        k = int(tested["measure"].value_counts()["count"].max())  # type: ignore[arg-type]
+        tested &= pl.col("queries") >= how.min_queries
+    k = pl.max_horizontal(1, tested.sum().over(family_of(how.family)))
+    level = 1.0 - (1.0 - how.level) / k
     if how.chosen_correction == "sidak":
-        return float(how.level ** (1.0 / max(k, 1)))
-    return 1.0 - (1.0 - how.level) / max(k, 1)
+        level = how.level ** (1.0 / k)
+    return dict(frame.select("measure", level).rows())
