@@ -154,7 +154,8 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         for level in (standard.fail_level, standard.level)
     )
     large = gain < -pl.col("margin") - ROUNDING
-    same = pl.col("wins") + pl.col("losses") == 0
+    # Ties may be large, and add up to a drop.
+    same = (pl.col("wins") + pl.col("losses") == 0) & (gain.abs() <= ROUNDING)
     fails = {
         "significant": sure & large,
         "non_inferior": ~sure & ~same,
