@@ -429,7 +429,7 @@ def _columns(study: Study) -> list[str | pl.Expr]:
         "baseline_mean", pl.col("system_mean").alias("mean"),
         pl.col("mean").alias("difference"), "relative", "se", "lower", "upper",
         *posterior, "statistic", "df", *equivalence,
-        "p_value", "p_adjusted", "significant",
+        "p_value", "p_adjusted", "significant", "better",
         "effect", "effect_lower", "effect_upper",
         "wins", "ties", "losses", "detectable", "note",
     ]  # fmt: skip

@@ -116,7 +116,7 @@ def means_table(
     measures = means["measure"].unique(maintain_order=True).to_list()
     systems = means["system"].unique(maintain_order=True).to_list()
     sign = dict(zip(systems, letters_of(len(systems)), strict=True))
-    beaten = significantly_worse(pairs, segments, lower)
+    beaten = significantly_worse(pairs, segments)
     mean = pl.col("mean")
     ends = pl.when(pl.col("measure").is_in(list(lower))).then(mean.min())
     best = ends.otherwise(mean.max()).over([*segments, "measure"])
@@ -166,16 +166,13 @@ def letters_of(n: int) -> list[str]:
 
 
 def significantly_worse(
-    pairs: pl.DataFrame, segments: Sequence[str], lower: Sequence[str]
+    pairs: pl.DataFrame, segments: Sequence[str]
 ) -> dict[tuple[Any, ...], list[str]]:
     """List systems that are significantly worse, by segment, measure and system."""
-    if "p_value_lower" in pairs.columns:  # of equivalence
-        return {}
     found: dict[tuple[Any, ...], list[str]] = {}
-    for row in pairs.filter(pl.col("significant")).iter_rows(named=True):
-        up = (row["difference"] > 0) != (row["measure"] in lower)
-        worse, better = sorted(("baseline", "system"), reverse=not up)
-        at = (*(row[s] for s in segments), row["measure"], row[better])
+    for row in pairs.drop_nulls("better").iter_rows(named=True):
+        at = (*(row[s] for s in segments), row["measure"], row["better"])
+        worse = "system" if row["better"] == row["baseline"] else "baseline"
         found.setdefault(at, []).append(row[worse])
     return found
 

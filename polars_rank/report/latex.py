@@ -106,7 +106,7 @@ def paper_table(
     systems = _chosen(means["system"].unique(maintain_order=True).to_list(), layout)
     _require_known(means, layout, segments)
     means = means.filter(pl.col("system").is_in(systems))
-    worse = significantly_worse(pairs, segments, lower)
+    worse = significantly_worse(pairs, segments)
     marked = any(set(found) & set(systems) for found in worse.values())
     varied = means["queries"].n_unique() > 1
     signs = letters_of(len(systems)) if marked else [""] * len(systems)

@@ -67,6 +67,26 @@ def test_the_best_is_bold_and_letters_say_what_it_beats():
     assert r"\textbf{0.433" in lower.to_latex()
 
 
+@pytest.mark.parametrize("test", ["sign", "wilcoxon"])
+def test_letters_of_tests_that_are_not_of_means(test):
+    """B is a little better in 27 queries, and far worse in 3."""
+    d = [0.01 + 0.0001 * i for i in range(27)] + [-0.9] * 3
+    frame = pl.DataFrame(
+        {
+            "system": ["A"] * 30 + ["B"] * 30,
+            "query_id": [*range(30)] * 2,
+            "ndcg@10": [0.95] * 30 + [0.95 + v for v in d],
+        }
+    )
+    found = pr.compare(frame, test=test)
+    means = found.means["mean"].to_list()
+    assert means[1] < means[0]
+    first, second = str(found).splitlines()[3:5]
+    assert (first[-1], second[-2:]) == ("]", " a")
+    assert rf"{means[1]:.3f}\textsuperscript{{a}}" in found.to_latex()
+    assert drawn(found.plot.forest())[0][0]["side"] == "better"
+
+
 @pytest.mark.slow
 def test_letters_tell_what_differs():
     """Two systems share a letter if and only if they do not differ significantly."""

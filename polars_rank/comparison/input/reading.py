@@ -30,8 +30,8 @@ RESULTS = {
     "ss_system", "ss_query", "ss_error", "ss_total", "ss_within", "residual", "place",
     "pairs", "row", "df_system", "df_residual", "probability", "statistic", "df",
     "p_value", "p_value_lower", "p_value_upper", "p_adjusted", "significant",
-    "effect", "effect_lower", "effect_upper", "detectable", "note", "rank",
-    "definition", "digests",
+    "better", "middle", "effect", "effect_lower", "effect_upper", "detectable", "note",
+    "rank", "definition", "digests",
 }  # fmt: skip
 DEEPEST = 4  # level of buckets: beyond, they are single queries or clusters
 

@@ -133,10 +133,10 @@ def _replaced(
 ) -> pl.DataFrame:
     """Replace the results of t by others, of which few units have none."""
     rows = [
-        result if size is not None and size > 1 else (None, None)
+        result if size is not None and size > 1 else (None, None, None)
         for result, size in zip(found, sizes, strict=True)
     ]
-    schema = dict.fromkeys(("statistic", "p_value"), pl.Float64)
+    schema = dict.fromkeys(("statistic", "p_value", "middle"), pl.Float64)
     new = pl.DataFrame(rows, schema=schema, orient="row")
     return frame.with_columns(*new, changed, df=pl.lit(None, dtype=pl.Float64))
 
