@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from polars_rank._statistics.distributions import (
@@ -29,12 +27,13 @@ def interval(
     error: pl.Expr,
     df: pl.Expr | None = None,
     *,
-    level: float = 0.95,
+    level: float | pl.Expr = 0.95,
     alternative: Alternative = "two-sided",
 ) -> tuple[pl.Expr, pl.Expr]:
     """Return the ends of the interval, null where the error is undefined.
 
-    With ``df`` degrees of freedom Student's t is used, else the normal distribution.
+    With ``df`` degrees of freedom Student's t is used, and ``level`` may be an
+    expression; without, the normal distribution.
     The interval of a one-sided alternative has no upper (``"greater"``) or no lower end
     (``"less"``).
 
@@ -44,14 +43,16 @@ def interval(
     >>> pl.select(low.round(4).alias("low"), high.round(4).alias("high")).row(0)
     (0.804, 1.196)
     """
-    require_level(level)
+    if not isinstance(level, pl.Expr):
+        require_level(level)
     p = 0.5 + level / 2 if alternative == "two-sided" else level
     if df is None:
-        margin = error * normal_quantile(p)
+        margin = error * normal_quantile(p)  # type: ignore[arg-type]
     else:
         special()  # what is missing is said at once, not inside a plan
-        quantile = df.cast(pl.Float64).map_batches(
-            _of_series(lambda df: t_quantile(p, df)),
+        quantile = pl.map_batches(
+            [df.cast(pl.Float64), p if isinstance(p, pl.Expr) else pl.lit(p)],
+            _t_quantile,
             return_dtype=pl.Float64,
             is_elementwise=True,
         )
@@ -96,10 +97,6 @@ def p_value(
     return pl.map_batches(columns, of, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _of_series(
-    function: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]],
-) -> Callable[[pl.Series], pl.Series]:
-    def of(series: pl.Series) -> pl.Series:
-        return pl.Series(series.name, function(series.to_numpy())).fill_nan(None)
-
-    return of
+def _t_quantile(series: Sequence[pl.Series]) -> pl.Series:
+    df, p = (s.to_numpy() for s in series)
+    return pl.Series(series[0].name, t_quantile(p, df)).fill_nan(None)

@@ -47,7 +47,7 @@ from polars_rank.comparison.sums.merging import (
 )
 from polars_rank.comparison.sums.moments import is_moments, sums_of_parts
 from polars_rank.comparison.tests.catalogs import Catalogs
-from polars_rank.comparison.tests.corrections import corrected, level_at_once
+from polars_rank.comparison.tests.corrections import corrected, levels_at_once
 from polars_rank.comparison.tests.detectable import with_detectable
 from polars_rank.comparison.tests.effects import with_effect
 from polars_rank.comparison.tests.estimates import (
@@ -191,7 +191,7 @@ def compare(
         left out, and counted in a note. ``"independent"``: the samples are not paired
         (Welch's t).
     tie
-        Differences up to this size are ties.
+        Differences up to this size, and those within rounding, are ties.
     min_queries
         Segments with fewer queries are shown, not tested.
     order
@@ -301,7 +301,7 @@ def compare(
     frame = compared(wide, own, study)
     if simultaneous:
         every = frame if catalogs is None else catalogs.with_pairs(frame, study)
-        study = replace(study, interval_level=level_at_once(every, study))
+        study = replace(study, levels=levels_at_once(every, study))
         frame = compared(wide, own, study)
     between = between_segments(frame, min_queries=min_queries) if segments else None
 
@@ -406,7 +406,6 @@ def _planned(
         systems=systems,
         pairs=pairs_of(systems, baseline),
         segments=segments,
-        interval_level=how.level,
         held=held,
     )
 
@@ -430,7 +429,7 @@ def _columns(study: Study) -> list[str | pl.Expr]:
         "baseline_mean", pl.col("system_mean").alias("mean"),
         pl.col("mean").alias("difference"), "relative", "se", "lower", "upper",
         *posterior, "statistic", "df", *equivalence,
-        "p_value", "p_adjusted", "significant",
+        "p_value", "p_adjusted", "significant", "better",
         "effect", "effect_lower", "effect_upper",
         "wins", "ties", "losses", "detectable", "note",
     ]  # fmt: skip

@@ -38,16 +38,19 @@ class Comparison(Shown):
         system), their ``difference`` (system - baseline), ``relative`` to the
         baseline's mean, with standard error ``se`` (pooled with tests ``"tukey"`` and
         ``"lsd"``), ``lower`` and ``upper``; ``statistic``, ``df``, ``p_value``,
-        ``p_adjusted`` and ``significant`` (of the adjusted p-value); the ``effect``
-        size, with the interval ``effect_lower``, ``effect_upper`` for d_z and Hedges'
-        g; ``wins``, ``ties`` and ``losses``, the queries that the system wins, ties and
-        loses; the ``detectable`` difference, which the test finds with a power of 80 %,
-        at the level of its correction (of those in steps, such as Holm's, at
-        Bonferroni's), if differences are normal; a ``note`` where an assumption fails.
+        ``p_adjusted`` and ``significant`` (of the adjusted p-value); which of both is
+        ``better`` if it is: by the means, of ``"sign"`` by the queries won, of
+        ``"wilcoxon"`` by the sums of ranks; the ``effect`` size, with the interval
+        ``effect_lower``, ``effect_upper`` for d_z and Hedges' g; ``wins``, ``ties`` and
+        ``losses``, the queries that the system wins, ties and loses; the
+        ``detectable`` difference, which the test finds with a power of 80 %, at the
+        level of its correction (of those in steps, such as Holm's, at Bonferroni's), if
+        differences are normal; a ``note`` where an assumption fails.
     settings
         The arguments of the comparison.
     anova
-        Two-way analysis of variance of systems and queries, where all pairs are known.
+        Two-way analysis of variance of systems and queries, where all pairs are known,
+        of the same queries.
     between_segments
         With ``by``: whether the difference of a pair differs between segments, by
         Welch's F test. Columns ``measure``, ``baseline``, ``system``, ``segments`` (the
@@ -121,8 +124,8 @@ class Comparison(Shown):
         r"""Return the table of a paper: a row for each system, a column per measure.
 
         The best mean is bold; superscripts name the systems that are significantly
-        worse. A table that is wider than a column is a ``table*``. Needs
-        ``\usepackage{booktabs}``.
+        worse, by ``better`` of the pairs. A table that is wider than a column is a
+        ``table*``. Needs ``\usepackage{booktabs}``.
 
         Parameters
         ----------

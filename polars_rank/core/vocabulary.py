@@ -356,7 +356,7 @@ COLUMNS: dict[str, Result] = {
     "baseline_rank": Result(
         "UInt32", "Rank of the document in the baseline; null: not retrieved."
     ),
-    "better": Result("String", "System whose mean is better."),
+    "better": Result("String", "System that is better, by the means or by the test."),
     "candidate": Result("String", "Weights or parameters that were tried."),
     "churn": Result("Float64", "Share of the discounted places that changed hands."),
     "choice": Result("String", "Disputed choice that was changed."),

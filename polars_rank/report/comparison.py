@@ -75,11 +75,11 @@ def in_order(
     systems = means.select(pl.col("system").unique()).to_series().sort()
     if settings["order"] == "mean":
         measure = means["measure"][0]
-        n = pl.when(pl.col("mean").is_not_null()).then("queries")
+        known = pl.col("mean").is_not_null() & (pl.col("measure") == measure)
+        n = pl.when(known).then("queries")
         whole = (pl.col("mean") * n).sum() / n.sum()  # of all segments
         systems = (
-            means.filter(pl.col("measure") == measure)
-            .group_by("system", maintain_order=True)
+            means.group_by("system", maintain_order=True)
             .agg(whole.fill_nan(None))
             .sort("mean", descending=measure not in lower, nulls_last=True,
                   maintain_order=True)["system"]
@@ -116,7 +116,7 @@ def means_table(
     measures = means["measure"].unique(maintain_order=True).to_list()
     systems = means["system"].unique(maintain_order=True).to_list()
     sign = dict(zip(systems, letters_of(len(systems)), strict=True))
-    beaten = significantly_worse(pairs, segments, lower)
+    beaten = significantly_worse(pairs, segments)
     mean = pl.col("mean")
     ends = pl.when(pl.col("measure").is_in(list(lower))).then(mean.min())
     best = ends.otherwise(mean.max()).over([*segments, "measure"])
@@ -133,9 +133,10 @@ def means_table(
             Cell(name, superscript=sign[name] if beaten else ""),
             Cell(str(first["queries"])),
         ]
-        for row in (known[measure] for measure in measures):
+        for measure in measures:
+            row = known.get(measure, UNKNOWN)
             text = _with_interval(row, "mean", in_percent)
-            worse = sorted(sign[w] for w in beaten.get((*at, row["measure"], name), []))
+            worse = sorted(sign[w] for w in beaten.get((*at, measure, name), []))
             cells.append(Cell(text, row["best"], "".join(worse)))
         rows.append(cells)
     if not segments:
@@ -153,6 +154,8 @@ def means_table(
 
 
 MEANS = ("measure", "system", "queries", "mean", "se", "lower", "upper")
+# A system that lacks a measure: no part of moments has both.
+UNKNOWN: Mapping[str, Any] = {**dict.fromkeys(MEANS), "best": False}
 
 
 def letters_of(n: int) -> list[str]:
@@ -163,16 +166,13 @@ def letters_of(n: int) -> list[str]:
 
 
 def significantly_worse(
-    pairs: pl.DataFrame, segments: Sequence[str], lower: Sequence[str]
+    pairs: pl.DataFrame, segments: Sequence[str]
 ) -> dict[tuple[Any, ...], list[str]]:
     """List systems that are significantly worse, by segment, measure and system."""
-    if "p_value_lower" in pairs.columns:  # of equivalence
-        return {}
     found: dict[tuple[Any, ...], list[str]] = {}
-    for row in pairs.filter(pl.col("significant")).iter_rows(named=True):
-        up = (row["difference"] > 0) != (row["measure"] in lower)
-        worse, better = sorted(("baseline", "system"), reverse=not up)
-        at = (*(row[s] for s in segments), row["measure"], row[better])
+    for row in pairs.drop_nulls("better").iter_rows(named=True):
+        at = (*(row[s] for s in segments), row["measure"], row["better"])
+        worse = "system" if row["better"] == row["baseline"] else "baseline"
         found.setdefault(at, []).append(row[worse])
     return found
 

@@ -15,6 +15,7 @@ from polars_rank.report.comparison import (
     CORRECTIONS,
     MEANS,
     TESTS,
+    UNKNOWN,
     letters_of,
     percent,
     significantly_worse,
@@ -105,27 +106,30 @@ def paper_table(
     systems = _chosen(means["system"].unique(maintain_order=True).to_list(), layout)
     _require_known(means, layout, segments)
     means = means.filter(pl.col("system").is_in(systems))
-    worse = significantly_worse(pairs, segments, lower)
+    worse = significantly_worse(pairs, segments)
     marked = any(set(found) & set(systems) for found in worse.values())
     varied = means["queries"].n_unique() > 1
     signs = letters_of(len(systems)) if marked else [""] * len(systems)
     rows: list[Row] = []
     for at, group in _by_segment(means, segments):
         best = _best(group, lower)
-        known = {(r["system"], r["measure"]): r for r in group.iter_rows(named=True)}
+        known: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for row in group.iter_rows(named=True):
+            known.setdefault(row["system"], {})[row["measure"]] = row
         for sign, system in zip(signs, systems, strict=True):
-            if (system, measures[0]) not in known:
+            if system not in known:
                 continue
+            own = known[system]
             labels = [*map(layout.name, at), *([sign] if marked else [])]
             labels.append(layout.name(system))
-            labels += [str(known[system, measures[0]]["queries"])] if varied else []
+            labels += [str(next(iter(own.values()))["queries"])] if varied else []
             entries = []
             for measure in measures:
                 beaten = worse.get((*at, measure, system), [])
                 places = [i for i, other in enumerate(systems) if other in beaten]
-                row = known[system, measure]
+                shown = own.get(measure, UNKNOWN)
                 marks = _ranges(places, signs)
-                entries.append(_entry(row, best[measure], marks, layout))
+                entries.append(_entry(shown, best.get(measure), marks, layout))
             rows.append(Row(at, labels, entries))
     heads = [*map(layout.name, segments), *(["\\#"] if marked else [])]
     heads += [layout.name("system"), *([layout.name("queries")] if varied else [])]

@@ -219,8 +219,7 @@ class Plots:
             if not len(frame):
                 msg = f"no measure {measure!r} was compared"
                 raise ValueError(msg)
-        lower = pl.col("measure").is_in(list(self.lower))
-        good = (pl.col("difference") > 0) != lower
+        good = pl.col("better") == pl.col("system")
         sure = pl.col("significant").fill_null(value=False)
         inf = float("inf")
         ends = pl.col("lower", "upper")

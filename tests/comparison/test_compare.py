@@ -21,7 +21,12 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_rank as pr
-from polars_rank.comparison.input.procedures import POOLED, RESAMPLING, TestName
+from polars_rank.comparison.input.procedures import (
+    POOLED,
+    RESAMPLING,
+    TestName,
+    ZeroMethod,
+)
 from polars_rank.comparison.tests import bootstrap, paired_tests
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.effects import d_z_interval
@@ -92,6 +97,51 @@ def test_paired_t():
 )
 def test_other_tests(test, p):
     assert row(test=test)["p_value"] == pytest.approx(p, rel=1e-5)
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "arp"])
+@pytest.mark.parametrize("n", [34, 60])  # exact, and normal
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"test": "t"},
+        {"test": "sign"},
+        *({"test": "wilcoxon", "zero_method": z} for z in get_args(ZeroMethod)),
+    ],
+)
+@pytest.mark.parametrize("turned", [1, -1])
+def test_the_better_system_is_that_of_the_test(
+    measure, n, alternative, options, turned
+):
+    """Not of the means: b is a little higher often, and far lower seldom."""
+    d = [0.0] * 4 + [0.005 + 0.0001 * i for i in range(n - 7)] + [-0.9, -0.8, -0.7]
+    d = [turned * v for v in d]
+    frame = pl.DataFrame(
+        {
+            "system": ["a"] * n + ["b"] * n,
+            "query_id": [*range(n)] * 2,
+            measure: [0.95] * n + [0.95 + v for v in d],
+        }
+    )
+    (row,) = pr.compare(
+        frame, alternative=alternative, level=0.8, **options
+    ).pairs.to_dicts()
+    ranks = stats.rankdata(np.abs(d)) * np.sign(d)
+    above = {"t": sum(d), "sign": sum(np.sign(d)), "wilcoxon": sum(ranks)}
+    assert above["t"] * above["sign"] < 0 > above["t"] * above["wilcoxon"]
+    up = above[options["test"]] > 0
+    sides = ("two-sided", "greater" if up else "less")
+    assert row["significant"] == (alternative in sides)
+    high, low = ("b", "a") if up else ("a", "b")
+    better = low if measure == "arp" else high
+    assert row["better"] == (better if row["significant"] else None)
+
+
+def test_equivalent_systems_are_none_better():
+    found = pr.compare(values("AC"), test="tost", margin=0.2)
+    assert found.pairs.select("significant", "better").row(0) == (True, None)
+    assert "Superscripts" not in str(found)
 
 
 def test_wilcoxon_of_many_queries():
@@ -530,6 +580,39 @@ def test_intervals_at_once_leave_out_0_where_the_difference_is_significant(
     assert 0 < tested["significant"].sum() < len(tested)
     without = (tested["lower"] > 0) | (tested["upper"] < 0)
     assert without.to_list() == tested["significant"].to_list()
+
+
+@SHORT
+@pytest.mark.parametrize("family", ["measure", "all"])
+@pytest.mark.parametrize("correction", ["bonferroni", "sidak"])
+def test_intervals_at_once_are_those_of_their_own_family(family, correction):
+    """A measure that is known in one segment only has a small family."""
+    part = ["one", "two", "six"] * 4
+    frame = pl.concat(
+        values(name).with_columns(
+            part=pl.Series(part),
+            ap=pl.when(pl.Series(part) == "one").then(pl.col("ndcg@10") / 2),
+        )
+        for name in "ABC"
+    )
+    options = {"by": "part", "min_queries": 2, "correction": correction}
+    options |= {"simultaneous": True, "family": family}
+    found = pr.compare(frame, ["ndcg@10", "ap"], **options).pairs
+    sizes = {"ndcg@10": 9, "ap": 3} if family == "measure" else {}
+    for row in found.drop_nulls("p_value").iter_rows(named=True):
+        k = sizes.get(row["measure"], 12)
+        level = 0.95 ** (1 / k) if correction == "sidak" else 1 - 0.05 / k
+        d = np.subtract(SYSTEMS[row["system"]], SYSTEMS[row["baseline"]])
+        d = [v for v, name in zip(d, part, strict=True) if name == row["part"]]
+        d = np.divide(d, 2 if row["measure"] == "ap" else 1)
+        ends = stats.ttest_1samp(d, 0).confidence_interval(level)
+        assert (row["lower"], row["upper"]) == (close(ends.low), close(ends.high))
+    # Of resamples, those of one measure alone.
+    drawn = {"interval": "percentile", "n_resamples": 199, **options}
+    if family == "measure":
+        whole = pr.compare(frame, ["ndcg@10", "ap"], **drawn).pairs
+        alone = [pr.compare(frame, name, **drawn).pairs for name in sizes]
+        assert_frame_equal(whole, pl.concat(alone))
 
 
 @SHORT

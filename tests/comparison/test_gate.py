@@ -8,13 +8,14 @@ import random
 import runpy
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 from scipy import stats
 
 import polars_rank as pr
+from polars_rank.comparison.gate.verdicts import Rule
 from polars_rank.comparison.sums.definition import Definition
 
 
@@ -272,6 +273,25 @@ def test_nothing_changed():
         assert found.checks["p_value"].to_list() == [0.5]  # as likely below as above
 
 
+@pytest.mark.parametrize("drop", [0.04, 0.02, 0.005])
+@pytest.mark.parametrize("noise", [0.0, 0.015])
+@pytest.mark.parametrize("rule", get_args(Rule))
+def test_drops_of_ties_count(rule, drop, noise):
+    """By all rules, a tie is a query that neither wins; its drop is in the mean."""
+    old = base()
+    apart = [noise * (-1) ** i - drop for i in range(60)]
+    new = old.with_columns(pl.col("ndcg@10") + pl.Series(apart))
+    found = pr.gate(new, baseline=old, margin=0.01, tie=0.06, rule=rule)
+    error = noise / math.sqrt(59)
+    t = (0.01 - drop) / error if error else math.copysign(math.inf, 0.01 - drop)
+    passed = stats.t.sf(t, 59) < 0.05 if rule == "non_inferior" else drop <= 0.01
+    (row,) = found.checks.to_dicts()
+    assert row["ties"] == 60
+    assert (row["verdict"] != "fail") == passed
+    assert row["note"] != "no query changed"
+    assert "0 queries better, 60 the same, 0 worse" in str(found)
+
+
 def test_a_constant_drop_is_sure():
     new = base().with_columns(pl.col("ndcg@10") - 0.1)
     assert pr.gate(new, baseline=base(), margin=0.01).verdict == "fail"
@@ -300,6 +320,16 @@ def broken() -> list[tuple[pl.DataFrame, str]]:
         (base().with_columns(pl.lit(math.nan).alias("ndcg@10")), "NaN or infinite"),
         (base().clear(), "one system"),
     ]
+
+
+@pytest.mark.parametrize("rule", get_args(Rule))
+def test_a_measure_without_any_value_is_invalid(rule):
+    """No floor holds, and nothing says that it is not worse."""
+    old = base().with_columns(ap=pl.lit(None, pl.Float64))
+    found = pr.gate(old, baseline=old, rule=rule, floors={"ap": 0.5})
+    assert found.verdict == "invalid"
+    assert "no query has a value of 'ap'" in found.reason
+    assert pr.gate(old, "ndcg@10", baseline=old, rule=rule).verdict == "pass"
 
 
 @pytest.mark.parametrize(("new", "reason"), broken())
@@ -441,6 +471,21 @@ def test_worst_queries():
     (ap,) = pr.gate(lost, baseline=both).worst.partition_by("measure")
     assert ap["measure"].unique().item() == "ap"
     assert ap["query_id"].to_list() == [f"q{i:03}" for i in range(59, 49, -1)]
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "ranking_loss"])
+def test_worst_queries_are_those_that_lost(measure):
+    """Not those that tie: 0.4 - 0.3 is more than 0.1 by rounding alone."""
+    old, new = [3, 4, 2, 4, 0], [2, 3, 0, 4, 2]
+    sense = -1 if measure == "ranking_loss" else 1
+    frames = [
+        pl.DataFrame({"query_id": range(5), measure: [v / 10 for v in values]})
+        for values in (old, new)
+    ]
+    found = pr.gate(frames[1], baseline=frames[0], tie=0.1)
+    lost = [i for i in range(5) if sense * (old[i] - new[i]) > 1]
+    assert found.worst["query_id"].to_list() == lost
+    assert found.checks["losses"].item() == len(lost)
 
 
 def test_dict_is_json():

@@ -224,6 +224,27 @@ def test_other_tests_of_moments(test):
     assert_same(found.anova, expected.anova)
 
 
+@pytest.mark.parametrize("order", ["abc", "cab"])
+def test_parts_that_lack_a_system_have_no_analysis_of_variance(order):
+    """Not of the queries of the first, whichever that is; t has those of each pair."""
+    whole, *rest = log().partition_by("day", maintain_order=True)
+    systems = pl.col("system")
+    days = [pl.concat(whole.filter(systems == name) for name in order)]
+    days += [day.filter(systems != "c") for day in rest]
+    merged = pr.comparison.merge(
+        [pr.comparison.moments(day.drop("day"), "ndcg@10") for day in days]
+    )
+    for options in ({"test": "tukey"}, {"test": "lsd"}, {"effect": "sakai"}):
+        with pytest.raises(ValueError, match="all pairs, unweighted, of the same"):
+            pr.compare(merged, **options)
+    found = pr.compare(merged)
+    assert found.anova is None
+    together = {"a", "b"}
+    for row in found.pairs.iter_rows(named=True):
+        of = [whole, *rest] if {row["baseline"], row["system"]} == together else [whole]
+        assert row["queries"] == sum(len(day) // 3 for day in of)
+
+
 @pytest.mark.covering(1, rest=2)
 @pytest.mark.parametrize("n", [500, 2_500])  # of one block, and of one's own
 @pytest.mark.parametrize("size", [1.0, 1e6])
@@ -290,6 +311,33 @@ def test_wins_are_a_loop(kind, tie):
     for place, (i, j) in enumerate(pairs):
         assert counts.wins[place] == sum(row[j] - row[i] > tie for row in rows)
         assert counts.losses[place] == sum(row[i] - row[j] > tie for row in rows)
+
+
+@pytest.mark.parametrize("unit", [0.1, -0.1, 1e5, 1e-7])
+def test_differences_of_tie_are_ties_in_any_part(unit):
+    """0.4 - 0.3 is more than 0.1 by rounding alone; in 1,024 rows or more of them."""
+    draw, n, tie = random.Random(7), 3000, abs(unit)
+    values = {name: [draw.randint(0, 4) for _ in range(n)] for name in "ab"}
+    frame = pl.DataFrame(
+        [
+            (name, query, place * unit)
+            for name, own in values.items()
+            for query, place in enumerate(own)
+        ],
+        schema=["system", "query_id", "v"],
+        orient="row",
+    )
+    parts = [
+        pr.comparison.moments(frame.filter(pl.col("query_id") % 3 == k), tie=tie)
+        for k in range(3)
+    ]
+    d = [b - a for a, b in zip(values["a"], values["b"], strict=True)]
+    sense = 1 if unit > 0 else -1
+    won = [sum(v * sense > 1 for v in d), sum(v * sense < -1 for v in d)]
+    whole = pr.comparison.moments(frame, tie=tie)
+    for found in (whole, pr.comparison.merge(parts)):
+        counts = found.filter(system="a", other="b").select("wins", "losses")
+        assert counts.row(0) == (*won,)
 
 
 @pytest.mark.slow

@@ -223,6 +223,20 @@ def test_means_that_differ_by_rounding_alone_are_tied(scale):
     assert pr.comparison.orders(tied).row(0, named=True) == found
 
 
+@pytest.mark.parametrize("lacks", ["ap", "ndcg@10"])
+def test_orders_are_those_of_the_systems_that_have_both_measures(lacks):
+    both = two_measures().drop("traffic", "user")
+    parts = both.filter(pl.col("system") < "D"), both.drop(lacks)
+    merged = pr.comparison.merge([pr.comparison.moments(part) for part in parts])
+    (row,) = pr.comparison.orders(merged).rows(named=True)
+    x = [statistics.fmean(s) for s in (A, B, C)]
+    y = [o + 0.1 * m for o, m in zip((0.1, 0.5, 0.4), x, strict=True)]
+    pairs = [*itertools.combinations(range(3), 2)]
+    swapped = [p for p in pairs if (x[p[0]] - x[p[1]]) * (y[p[0]] - y[p[1]]) < 0]
+    assert row["swapped"] == [f"{'ABC'[i]}, {'ABC'[j]}" for i, j in swapped]
+    assert row["tau"] == pytest.approx(1 - 2 * len(swapped) / len(pairs))
+
+
 @pytest.mark.slow
 def test_orders():
     (row,) = pr.comparison.orders(two_measures()).rows(named=True)

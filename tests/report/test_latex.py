@@ -104,6 +104,27 @@ def test_a_row_a_system_with_its_means_and_what_it_beats(systems):
     assert first == sorted(first, reverse=True)
 
 
+@pytest.mark.parametrize("lacks", ["ap", "ndcg@10"])
+def test_a_system_that_lacks_a_measure_has_a_dash(lacks):
+    """No part of the moments has both; without the first measure, it comes last."""
+    both = ["ndcg@10", "ap"]
+    parts = values(2, both), values(3, both, n=20).drop(lacks)
+    sums = [pr.comparison.moments(part.drop("half")) for part in parts]
+    text = pr.compare(pr.comparison.merge(sums)).to_latex()
+    require_sound(text)
+    rows = pl.concat(parts, how="diagonal")
+    expected = {}
+    for s in ("s0", "s1", "s2"):
+        means = [rows.filter(system=s)[measure].mean() for measure in both]
+        expected[s] = ["--" if mean is None else f"{mean:.3f}" for mean in means]
+    found = {
+        row[-4]: [re.search(r"--|\d\.\d+", c)[0] for c in row[-2:]]
+        for row in cells(text)
+    }
+    assert found == expected
+    assert [*found] == sorted(expected, key=lambda s: expected[s][0], reverse=True)
+
+
 def test_seventeen_systems_are_one_table_of_seventeen_rows():
     text = compared(17, MEASURES[:2]).to_latex()
     assert text.count(r"\begin{table}") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -66,6 +67,26 @@ def test_the_best_is_bold_and_letters_say_what_it_beats():
     assert r"\textbf{0.433" in lower.to_latex()
 
 
+@pytest.mark.parametrize("test", ["sign", "wilcoxon"])
+def test_letters_of_tests_that_are_not_of_means(test):
+    """B is a little better in 27 queries, and far worse in 3."""
+    d = [0.01 + 0.0001 * i for i in range(27)] + [-0.9] * 3
+    frame = pl.DataFrame(
+        {
+            "system": ["A"] * 30 + ["B"] * 30,
+            "query_id": [*range(30)] * 2,
+            "ndcg@10": [0.95] * 30 + [0.95 + v for v in d],
+        }
+    )
+    found = pr.compare(frame, test=test)
+    means = found.means["mean"].to_list()
+    assert means[1] < means[0]
+    first, second = str(found).splitlines()[3:5]
+    assert (first[-1], second[-2:]) == ("]", " a")
+    assert rf"{means[1]:.3f}\textsuperscript{{a}}" in found.to_latex()
+    assert drawn(found.plot.forest())[0][0]["side"] == "better"
+
+
 @pytest.mark.slow
 def test_letters_tell_what_differs():
     """Two systems share a letter if and only if they do not differ significantly."""
@@ -85,6 +106,26 @@ def test_segments_have_rows_of_their_own():
     text = pr.compare(split, by="part", baseline="A", min_queries=2).to_markdown()
     assert "| 1 | D" in text
     assert "| - | D" in text
+
+
+@pytest.mark.parametrize("lacks", ["ap", "ndcg@10"])
+def test_a_system_that_lacks_a_measure_has_a_dash(lacks):
+    """No part of the moments has both; without the first measure, it comes last."""
+    both = values("ABC").with_columns(ap=pl.col("ndcg@10") / 2)
+    parts = both.filter(pl.col("system") < "C"), both.drop(lacks)
+    sums = [pr.comparison.moments(part.drop("traffic", "user")) for part in parts]
+    merged = pr.comparison.merge(sums)
+    text = pr.compare(merged).to_markdown().replace("*", "")
+    rows = {line[2]: line.split(" | ")[-2:] for line in text.splitlines()[4:7]}
+    means = {s: statistics.fmean(both.filter(system=s)["ndcg@10"]) for s in "ABC"}
+    for name, mean in means.items():
+        expected = {"ndcg@10": f"{mean:.4f}", "ap": f"{mean / 2:.4f}"}
+        expected |= {lacks: "-"} if name == "C" else {}
+        assert [cell.split()[0] for cell in rows[name]] == [*expected.values()]
+    ranked = sorted("ABC", key=lambda s: (s == "C" and lacks == "ndcg@10", -means[s]))
+    assert [*rows] == ranked
+    for order in ("name", "given"):
+        assert str(pr.compare(merged, order=order)).count("\nC ") == 1
 
 
 class Reader(HTMLParser):

@@ -110,6 +110,17 @@ def attributed(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     )
 
 
+def require_known_values(deltas: pl.DataFrame) -> None:
+    """Refuse a measure of which no query has a value: nothing tells how it is."""
+    known = pl.col("difference").is_not_null().any()
+    for measure, some in deltas.group_by("measure").agg(known).iter_rows():
+        if not some:
+            _refuse(
+                f"no query has a value of {measure!r}: name the measures to gate, "
+                "without it"
+            )
+
+
 def require_ids_that_match(deltas: pl.DataFrame) -> None:
     """Refuse values if too many fell to 0: the ids have changed, not the ranking.
 

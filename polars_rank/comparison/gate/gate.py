@@ -18,6 +18,7 @@ from polars_rank.comparison.gate.comparability import (
     joined,
     require_ids_that_match,
     require_known_documents,
+    require_known_values,
     require_same_definition,
 )
 from polars_rank.comparison.gate.gate_of_runs import explained, values_of_both
@@ -99,7 +100,7 @@ def gate(
     min_queries
         Segments with fewer queries are shown, not gated.
     tie
-        Differences up to this size are ties.
+        Differences up to this size, and those within rounding, are ties.
     definition
         Definition of ``values``, unless they are a file that holds it.
     qrels
@@ -112,10 +113,10 @@ def gate(
     Returns
     -------
     A :class:`Gate`. Inputs that do not fit (other queries, definitions or judgments,
-    missing measures, a run whose ids no longer match) are not errors: the verdict is
-    ``"invalid"``, with the reason. Ids no longer match if 90 % of the documents of the
-    baseline are in no list now; without ``documents=``, if 90 % of the queries that
-    had a value above 0 have 0 now.
+    measures that are missing or without any value, a run whose ids no longer match) are
+    not errors: the verdict is ``"invalid"``, with the reason. Ids no longer match if
+    90 % of the documents of the baseline are in no list now; without ``documents=``, if
+    90 % of the queries that had a value above 0 have 0 now.
 
     Raises
     ------
@@ -188,6 +189,7 @@ def _decided(
         pairs, deltas = _compared(
             frame, replace(columns, measures=names), level=standard.level, tie=tie
         )
+        require_known_values(deltas)
         if not lists:
             require_ids_that_match(deltas)
         checks = checked(pairs, names, standard)

@@ -164,7 +164,7 @@ def _foot(gate: Gate) -> list[str]:
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
         same, changed_queries = row["ties"], row["wins"] + row["losses"]
         changed = f"0 of {counted(same, 'query')} changed"
-        if changed_queries:
+        if changed_queries or row["difference"]:  # ties may be large
             size = number(row["detectable"])
             power = POWER[settings["rule"]].format(size)
             better = counted(row["wins"], "query")

@@ -14,6 +14,7 @@ import polars as pl
 from polars_rank._statistics.distributions import normal_quantile, tail
 from polars_rank.comparison.input.procedures import Correction
 from polars_rank.comparison.input.values import lower_is_better
+from polars_rank.comparison.sums.win_counts import slack
 from polars_rank.comparison.tests.corrections import adjusted
 from polars_rank.comparison.tests.power_of_t import detectable_effect
 from polars_rank.core.metric.registry import closest
@@ -153,7 +154,8 @@ def _judged(rows: pl.DataFrame, standard: Standard) -> pl.DataFrame:
         for level in (standard.fail_level, standard.level)
     )
     large = gain < -pl.col("margin") - ROUNDING
-    same = pl.col("wins") + pl.col("losses") == 0
+    # Ties may be large, and add up to a drop.
+    same = (pl.col("wins") + pl.col("losses") == 0) & (gain.abs() <= ROUNDING)
     fails = {
         "significant": sure & large,
         "non_inferior": ~sure & ~same,
@@ -197,8 +199,10 @@ def worst_queries(
     parts = []
     for measure in measures:
         lower = lower_is_better(measure)
-        gain = -pl.col("difference") if lower else pl.col("difference")
-        own = named.filter(pl.col("measure") == measure, gain < -tie)
-        parts.append(own.sort(gain, maintain_order=True).head(WORST))
+        values = pl.col("value"), pl.col("baseline_value")
+        low, high = reversed(values) if lower else values
+        lost = high > low + slack(low, tie)
+        own = named.filter(pl.col("measure") == measure, lost)
+        parts.append(own.sort(low - high, maintain_order=True).head(WORST))
     worst = pl.concat(parts)
     return worst.select("measure", pl.exclude("measure"))

@@ -30,9 +30,9 @@ RESULTS = {
     "ss_system", "ss_query", "ss_error", "ss_total", "ss_within", "residual", "place",
     "pairs", "row", "df_system", "df_residual", "probability", "statistic", "df",
     "p_value", "p_value_lower", "p_value_upper", "p_adjusted", "significant",
-    "effect", "effect_lower", "effect_upper", "detectable", "note", "rank",
-    "definition", "digests", "size", "rounding", "logarithmic", "above", "below", "d_z",
-    "f", "df_error", "omega_squared", "partial_eta_squared", "critical",
+    "better", "middle", "effect", "effect_lower", "effect_upper", "detectable", "note",
+    "rank", "definition", "digests", "size", "rounding", "logarithmic", "above",
+    "below", "d_z", "f", "df_error", "omega_squared", "partial_eta_squared", "critical",
     "square_of_system", "square_of_other", "all_0_or_1",
     *(
         f"{name}_{of}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from polars_rank.comparison.sums.win_counts import WinCounts
+from polars_rank.comparison.sums.win_counts import WinCounts, slack
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
@@ -110,8 +110,8 @@ def row_sums(
 ) -> RowSums:
     """Sum all systems, then the differences j - i of all pairs (i, j).
 
-    ``systems`` hold values of the same queries. A difference above ``tie`` is a win of
-    j, one below ``-tie`` a loss.
+    ``systems`` hold values of the same queries. A value that is larger by more than
+    ``tie``, and by more than rounding, is a win of j, or else a loss.
     """
     m, count = len(systems), len(rows.segments) - 1
     x, ee, ed, squares = np.zeros((4, m + len(pairs), count))
@@ -149,6 +149,7 @@ def _small(
     if block.units is not None:
         units = np.searchsorted(block.units, units)
     values = [rows.of(column, block) for column in systems]
+    raised = [value + slack(value, tie) for value in values]
     below = _by_unit(np.ones(size) if weight is None else weight, block.units)
 
     def total(given: Array) -> Array:
@@ -166,10 +167,9 @@ def _small(
         else:
             i, j = pairs[place - m]
             value = values[j] - values[i]
-            into.wins[place, own] = np.add.reduceat(value > tie, starts, dtype=np.intp)
-            into.losses[place, own] = np.add.reduceat(
-                value < -tie, starts, dtype=np.intp
-            )
+            for won, high, low in ((into.wins, j, i), (into.losses, i, j)):
+                more = values[high] > raised[low]
+                won[place, own] = np.add.reduceat(more, starts, dtype=np.intp)
         above = _by_unit(value if weight is None else value * weight, block.units)
         into.x[place, own] = numerators = total(above)
         mean = numerators / denominators

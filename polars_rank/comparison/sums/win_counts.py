@@ -13,6 +13,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.intp]
 LANES = 1024  # true values that 128 words of 8 bytes hold: no byte overflows
 FEW = 0.25  # of the pairs: if more have ties, single precision tells too little
+ROUNDING = 1e-12  # of the size of values: 0.4 - 0.3 is a tie=0.1
 
 
 class Run(NamedTuple):
@@ -23,8 +24,17 @@ class Run(NamedTuple):
     places: slice
 
 
+def slack(values: Any, tie: float) -> Any:
+    """Return how far above these values another one may lie that ties with them.
+
+    That is ``tie``, and what is rounding at the size of both values. No other rows
+    count: wins in parts add up to those of the whole.
+    """
+    return ROUNDING * abs(values) + tie * (1.0 + ROUNDING)
+
+
 class WinCounts:
-    """Queries of which one value is larger than another by more than ``tie``.
+    """Queries of which one value is larger than another by more than ``slack``.
 
     Of the pairs (i, j), in order, ``wins`` counts those of j over i, ``losses`` those
     of i over j.
@@ -63,7 +73,7 @@ class WinCounts:
             return
         if not self._single:
             exact = np.stack(values)
-            self._counts += _counts(self._runs, exact, exact + self._tie)
+            self._counts += _counts(self._runs, exact, exact + slack(exact, self._tie))
             return
         shape = len(values), len(values[0])
         if self._space.shape[1:] != shape:  # kept: fresh memory costs as much
@@ -72,13 +82,14 @@ class WinCounts:
         with np.errstate(over="ignore"):
             for i, column in enumerate(values):
                 single[i] = column
-                np.add(column, self._tie, out=raised[i], casting="same_kind")
+                above = slack(column, self._tie)
+                np.add(column, above, out=raised[i], casting="same_kind")
         found = _counts(self._runs, single, raised)
         unknown = np.flatnonzero(found.sum(axis=0) < shape[1])
         if len(unknown):
             exact = np.stack(values)
             runs = _runs([self._pairs[place] for place in unknown])
-            found[:, unknown] = _counts(runs, exact, exact + self._tie)
+            found[:, unknown] = _counts(runs, exact, exact + slack(exact, self._tie))
             self._single = len(unknown) < FEW * len(self._pairs)
         self._counts += found
 

@@ -38,10 +38,10 @@ def orders(
 
     Returns
     -------
-    One row per pair of measures: ``measure``, ``other``; ``tau``, Kendall's tau-b of
-    the mean values; ``tau_ap``, AP correlation, with ``other`` as the truth;
-    ``swapped``, the pairs of systems in another order, and ``n_significant``, how
-    many of them differ significantly in either measure.
+    One row per pair of measures, of the systems that have both: ``measure``,
+    ``other``; ``tau``, Kendall's tau-b of the mean values; ``tau_ap``, AP correlation,
+    with ``other`` as the truth; ``swapped``, the pairs of systems in another order, and
+    ``n_significant``, how many of them differ significantly in either measure.
 
     Source: Yilmaz, Aslam and Robertson, SIGIR 2008 (tau_ap).
 
@@ -71,10 +71,11 @@ def orders(
         .select("measure", "baseline", "system")
         .rows()
     }
-    systems = means["system"].to_list()
     rows = []
     for one, other in combinations(names, 2):
-        ranks = _ranks(means[one]), _ranks(means[other])
+        both = means.drop_nulls([one, other])
+        systems = both["system"].to_list()
+        ranks = _ranks(both[one]), _ranks(both[other])
         x, y = (r.to_numpy() for r in ranks)
         swapped = [
             (systems[i], systems[j])

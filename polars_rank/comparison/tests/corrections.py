@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank.comparison.input.procedures import Correction, Family, Procedure
+from polars_rank.comparison.input.values import lower_is_better
 from polars_rank.comparison.tests.estimates import Study
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -67,7 +68,7 @@ def family_of(family: Family) -> pl.Expr:
 
 
 def corrected(frame: pl.DataFrame, how: Procedure) -> pl.DataFrame:
-    """Add ``p_adjusted`` p-values, and which of them are ``significant``."""
+    """Add ``p_adjusted``, which of them are ``significant``, and what is ``better``."""
     ids = frame.select(family_of(how.family).alias("id"), "p_value")
     p = ids["p_value"].fill_null(float("nan")).to_numpy()
     result = np.full(len(p), np.nan)
@@ -75,17 +76,31 @@ def corrected(frame: pl.DataFrame, how: Procedure) -> pl.DataFrame:
         rows = (ids["id"] == group).to_numpy()
         result[rows] = adjusted(p[rows], how.chosen_correction)
     frame = frame.with_columns(p_adjusted=pl.Series(result).fill_nan(None))
-    return frame.with_columns(significant=pl.col("p_adjusted") < 1.0 - how.level)
+    frame = frame.with_columns(significant=pl.col("p_adjusted") < 1.0 - how.level)
+    return frame.with_columns(better=_better(frame, how))
 
 
-def level_at_once(frame: pl.DataFrame, study: Study) -> float:
-    """Find the level at which the intervals of the largest family hold at once."""
-    how, tested = study.how, frame.drop_nulls("p_value")
+def _better(frame: pl.DataFrame, how: Procedure) -> pl.Expr:
+    """Name the system that is significantly better; none of two that are equivalent.
+
+    Signs and ranks may say the opposite of the means, which they do not test.
+    """
+    above = pl.col("mean")
+    if "middle" in frame.columns:
+        above = pl.col("statistic") - pl.col("middle")
+    lower = [n for n in frame["measure"].unique() if lower_is_better(n)]
+    up = (above > 0) != pl.col("measure").is_in(lower)
+    told = pl.col("significant") & (above != 0) & (how.test != "tost")
+    return pl.when(told).then(pl.when(up).then("system").otherwise("baseline"))
+
+
+def levels_at_once(frame: pl.DataFrame, study: Study) -> dict[str, float]:
+    """Find the levels, by measure, at which the intervals of a family hold at once."""
+    how, tested = study.how, pl.col("p_value").is_not_null()
     if study.segments:
-        tested = tested.filter(pl.col("queries") >= how.min_queries)
-    k = len(tested)
-    if how.family == "measure" and k:
-        k = int(tested["measure"].value_counts()["count"].max())  # type: ignore[arg-type]
+        tested &= pl.col("queries") >= how.min_queries
+    k = pl.max_horizontal(1, tested.sum().over(family_of(how.family)))
+    level = 1.0 - (1.0 - how.level) / k
     if how.chosen_correction == "sidak":
-        return float(how.level ** (1.0 / max(k, 1)))
-    return 1.0 - (1.0 - how.level) / max(k, 1)
+        level = how.level ** (1.0 / k)
+    return dict(frame.select("measure", level).rows())

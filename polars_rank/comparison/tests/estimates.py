@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,9 @@ class Study:
     """What all stages of a comparison share: who is compared, where and how.
 
     ``held`` are the values of the queries, if they are in memory; ``anova`` is the
-    analysis of variance, where all pairs are known. ``interval_level`` is that of
-    differences: higher than the procedure's where all of them hold at once.
+    analysis of variance, where all pairs are known. ``levels`` are those of intervals
+    of differences by measure, where all of a family hold at once: higher than the
+    procedure's.
     """
 
     how: Procedure
@@ -34,7 +35,7 @@ class Study:
     systems: list[str]
     pairs: list[tuple[str, str]]
     segments: list[str]
-    interval_level: float
+    levels: Mapping[str, float] = field(default_factory=dict)
     held: Values | None = None
     anova: pl.DataFrame | None = None
 
@@ -42,6 +43,20 @@ class Study:
     def keys(self) -> list[str]:
         """Columns that name a family of pairs, or of systems."""
         return [*self.segments, "measure"]
+
+    @property
+    def interval_level(self) -> float | pl.Expr:
+        """Level of the intervals of differences."""
+        level = self.how.level
+        if not self.levels:
+            return level
+        return pl.col("measure").replace_strict(
+            self.levels, default=level, return_dtype=pl.Float64
+        )
+
+    def level_of(self, measure: str) -> float:
+        """Return the level of the intervals of differences in a measure."""
+        return self.levels.get(measure, self.how.level)
 
 
 def with_known(
@@ -298,14 +313,18 @@ def analysis_of_variance(
 ) -> pl.DataFrame | None:
     """Analyze the variance of systems and queries: two-way, without replication.
 
-    None if pairs are missing, or if queries are weighted, clustered or not paired. The
-    residual variance is half the mean variance of the differences.
+    None if pairs are missing, or if queries are weighted, clustered or not paired, or
+    some lack a system. The residual variance is half the mean variance of the
+    differences.
     """
     m, keys, columns = len(study.systems), study.keys, study.columns
     paired = study.how.pairs != "independent"
     complete = len(table) - len(own) == len(own) // m * m * (m - 1) // 2
     plain = paired and not columns.weight and not columns.cluster
     if not (plain and complete and counts_once(table)):
+        return None
+    queries = pl.col("queries")  # of systems and of pairs: parts may lack a system
+    if not table.select((queries == queries.max().over(keys)).all()).item():
         return None
     table = table.filter(pl.col("other").is_not_null())
     residual = (

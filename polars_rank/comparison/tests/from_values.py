@@ -20,13 +20,15 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 class Block(NamedTuple):
-    """Units, which are queries or clusters, of a measure and segment.
+    """Units, which are queries or clusters, of a ``measure`` and segment.
 
     ``x`` holds sums of weighted differences, a column for each pair, and ``w`` sums of
     weights; ``size`` is the largest value of each pair, which tells what is rounding;
     ``matrix`` the values of the queries, a column for each system, and ``places`` which
     of these make a pair.
     """
+
+    measure: str
 
     x: Array
     w: Array
@@ -41,7 +43,7 @@ def blocks(study: Study) -> Iterator[Block]:
     assert held is not None
     places = [[held.systems.index(name) for name in pair] for pair in study.pairs]
     parts = parts_by(held.ordered, held.by)
-    for k in range(len(held.measures)):
+    for k, measure in enumerate(held.measures):
         cells = [cell(k, i) for i in range(len(held.systems))]
         for part in parts:
             known = part.drop_nulls(cells)
@@ -60,7 +62,7 @@ def blocks(study: Study) -> Iterator[Block]:
                     [np.bincount(codes, d, minlength=groups) for d in x.T]
                 )
                 w = np.asarray(np.bincount(codes, w, minlength=groups), np.float64)
-            yield Block(x, w, size, matrix, places)
+            yield Block(measure, x, w, size, matrix, places)
 
 
 # -- tests
@@ -131,10 +133,10 @@ def _replaced(
 ) -> pl.DataFrame:
     """Replace the results of t by others, of which few units have none."""
     rows = [
-        result if size is not None and size > 1 else (None, None)
+        result if size is not None and size > 1 else (None, None, None)
         for result, size in zip(found, sizes, strict=True)
     ]
-    schema = dict.fromkeys(("statistic", "p_value"), pl.Float64)
+    schema = dict.fromkeys(("statistic", "p_value", "middle"), pl.Float64)
     new = pl.DataFrame(rows, schema=schema, orient="row")
     return frame.with_columns(*new, changed, df=pl.lit(None, dtype=pl.Float64))
 
@@ -158,7 +160,7 @@ def resampled_intervals(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
 def _bootstrap(study: Study) -> Iterator[tuple[float | None, ...]]:
     """Yield the ends of every interval, and the share of resamples above 0."""
     how = study.how
-    for x, w, size, *_ in blocks(study):
+    for measure, x, w, size, *_ in blocks(study):
         if len(x) < 2:
             yield from [(None, None, None)] * len(study.pairs)
             continue
@@ -166,6 +168,7 @@ def _bootstrap(study: Study) -> Iterator[tuple[float | None, ...]]:
         drawn = resampled(
             x, w, n_resamples=how.n_resamples, seed=how.seed, bayesian=bayesian
         )
-        low, high = bounds(x, w, size, drawn, how.interval, study.interval_level)
+        level = study.level_of(measure)
+        low, high = bounds(x, w, size, drawn, how.interval, level)
         above = (drawn.estimate > 0).mean(axis=0)
         yield from zip(low.tolist(), high.tolist(), above.tolist(), strict=True)

@@ -23,10 +23,11 @@ CELLS = 1 << 22  # numbers held at a time
 
 
 class Tested(NamedTuple):
-    """Statistic and p-value of a comparison."""
+    """Statistic and p-value of a comparison; without a difference, the ``middle``."""
 
     statistic: float
     p: float
+    middle: float = 0.0
 
 
 def rounded(differences: Array, size: float | Array) -> Array:
@@ -64,7 +65,7 @@ def sign(wins: int, losses: int, alternative: Alternative = "two-sided") -> Test
         "greater": float(bdtr(float(losses), n, 0.5)),
         "less": float(bdtr(float(wins), n, 0.5)),
     }[alternative]
-    return Tested(float(wins), p)
+    return Tested(float(wins), p, n / 2)
 
 
 def wilcoxon(
@@ -90,17 +91,16 @@ def wilcoxon(
     zeros = len(d) - np.count_nonzero(d)
     split = zeros * (zeros + 1) / 4 if zero_method == "zsplit" else 0.0
     plus = float(ranks[ranks > 0].sum()) + split
+    middle = float(np.abs(ranks).sum()) / 2 + split
     if len(ranks) <= EXACT:
-        return Tested(plus, _exact(ranks, alternative).p)
+        return Tested(plus, _exact(ranks, alternative).p, middle)
     # The sum of squared ranks has the correction for ties in it; the signs of zeros
     # are split for good in Wilcoxon's and Pratt's test, and random in scipy's "zsplit".
     variance = float((ranks**2).sum()) / 4
     if zero_method == "zsplit":
         variance += zeros * ((zeros + 1) / 2) ** 2 / 4
-    middle = float(np.abs(ranks).sum()) / 2 + split
-    return Tested(
-        plus, float(tail((plus - middle) / variance**0.5, alternative=alternative))
-    )
+    p = float(tail((plus - middle) / variance**0.5, alternative=alternative))
+    return Tested(plus, p, middle)
 
 
 def rank_biserial(d: Array) -> float:

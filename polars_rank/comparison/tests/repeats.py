@@ -36,7 +36,7 @@ def across_repeats(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
             f"{held.columns.repeat!r} has {count}"
         )
         raise DataError(msg, rule="missing_repeat", count=1)
-    rows = [_crossed(matrix) for matrix in _matrices(study)]
+    rows = [_crossed(matrix) for _, matrix in _matrices(study)]
     schema = dict.fromkeys(("error", "df"), pl.Float64)
     found = pl.DataFrame(rows, schema, orient="row")
     return t_tested(frame.with_columns(*found), study)
@@ -52,8 +52,7 @@ def pigeonhole(study: Study) -> Iterator[tuple[float | None, ...]]:
     (``"bayesian"``): Owen and Eckles, 2012.
     """
     how = study.how
-    tails = [(1 - study.interval_level) / 2, (1 + study.interval_level) / 2]
-    for matrix in _matrices(study):
+    for measure, matrix in _matrices(study):
         if matrix is None:
             yield None, None, None
             continue
@@ -71,7 +70,8 @@ def pigeonhole(study: Study) -> Iterator[tuple[float | None, ...]]:
             means.append((by_repeat * of_repeats[start:end]).sum(axis=1))
             start = end
         drawn = np.concatenate(means)
-        low, high = np.quantile(drawn, tails)
+        level = study.level_of(measure)
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
         yield float(low), float(high), float((drawn > 0).mean())
 
 
@@ -83,7 +83,7 @@ def parts_by(frame: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
     return [part for _, part in ordered.group_by(by, maintain_order=True)]
 
 
-def _matrices(study: Study) -> Iterator[Array | None]:
+def _matrices(study: Study) -> Iterator[tuple[str, Array | None]]:
     """Yield differences by query and repeat of each measure, segment and pair.
 
     None where some are missing, or there are fewer than two of either.
@@ -93,17 +93,18 @@ def _matrices(study: Study) -> Iterator[Array | None]:
     assert held.repeats is not None
     parts = parts_by(held.repeats, held.by)
     keys = [c for c in held.repeats.columns if c.startswith("key")]
-    for k, part, (a, b) in product(range(len(held.measures)), parts, study.pairs):
+    measures = enumerate(held.measures)
+    for (k, measure), part, (a, b) in product(measures, parts, study.pairs):
         i, j = held.systems.index(a), held.systems.index(b)
         both = part.select(*keys, "repeat", a=cell(k, i), b=cell(k, j))
         d = both.drop_nulls().with_columns(d=pl.col("b") - pl.col("a"))
         queries, repeats = len(d.unique(keys)), d["repeat"].n_unique()
         if queries < 2 or repeats < 2 or len(d) != queries * repeats:
-            yield None
+            yield measure, None
         else:
             size = np.abs(d.select("a", "b").to_numpy()).max()
             values = d.sort(*keys, "repeat")["d"].to_numpy()
-            yield rounded(values, size).reshape(queries, repeats)
+            yield measure, rounded(values, size).reshape(queries, repeats)
 
 
 def _crossed(matrix: Array | None) -> tuple[float | None, float | None]:
