@@ -112,7 +112,8 @@ def propensities(
     swap
         Column with the position that took part in the swap with the first, of all
         impressions whose coin was tossed, swapped or not; else null. For
-        ``"fair_pairs"``: the neighboring position that this row was paired with.
+        ``"fair_pairs"``: the neighboring position that this row was paired with. It
+        counts from ``first_position``, as positions do; with ``page``, over all pages.
     swapped
         Boolean column: whether the two documents were swapped. With it both halves have
         the same weight, so the coin need not be fair.

@@ -31,10 +31,11 @@ def clean(
     if "page" in schema:
         before = (pl.col("page").cast(pl.Int32, strict=False) - 1) * given["page_size"]
         position = position + before
+    columns = {"position": position, "clicked": _clicks(schema, given)}
+    if "swap" in schema:  # is a position, too
+        columns["swap"] = pl.col("swap").cast(pl.Int32)
     if given.get("first_position") == 0:
-        position = position + 1
-    clicked = _clicks(schema, given)
-    columns = {"position": position, "clicked": clicked}
+        columns |= {n: columns[n] + 1 for n in ("position", "swap") if n in columns}
     for name in ("dwell", "time", "clicked_at"):
         if name in schema:
             columns[name] = _seconds(pl.col(name), schema[name])

@@ -107,6 +107,25 @@ def test_pairs_that_are_none(swap):
         clicks.propensities(nothing, "fair_pairs", swap="swap")
 
 
+@pytest.mark.parametrize(
+    ("method", "log"),
+    [("swap", random_log(13, gaps=0)), ("fair_pairs", fair_pairs_log(5))],
+)
+def test_swaps_count_from_0_or_over_all_pages(method, log):
+    wanted = clicks.propensities(log, method, swap="swap")
+    assert wanted["propensity"].n_unique() == 5
+    zero = log.with_columns(pl.col("position", "swap").cast(pl.UInt8) - 1)
+    found = clicks.propensities(zero, method, swap="swap", first_position=0)
+    assert found.equals(wanted)
+    place = pl.col("position") - 1
+    paged = log.with_columns(page=place // 2 + 1, position=place % 2 + 1)
+    pages = {"swap": "swap", "page": "page", "page_size": 2}
+    assert clicks.propensities(paged, method, **pages).equals(wanted)
+    paged = paged.with_columns(pl.col("position", "swap") - 1)
+    found = clicks.propensities(paged, method, first_position=0, **pages)
+    assert found.equals(wanted)
+
+
 # -- regression-EM
 
 
