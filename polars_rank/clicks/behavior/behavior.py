@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Unpack
 
 import polars as pl
@@ -47,7 +47,7 @@ from polars_rank.clicks.behavior.traced import (
 )
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, in_layout
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.log_columns import LogOptions, require_distinct
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.exact.state import hashed
 from polars_rank.core.expr import ratio
@@ -97,7 +97,7 @@ def per_impression(
     parsed = parse_behavior(measures)
     bound = ClickLog.of(log, options)
     traced = trace(bound, parsed)
-    _require_distinct(bound.key_names, [m.name for m in parsed])
+    require_distinct([*bound.key_names, *(m.name for m in parsed)])
 
     def plan(log: ClickLog) -> pl.LazyFrame:
         values = [
@@ -205,9 +205,9 @@ def behavior(
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options)
     if interval == "none":
-        _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
+        require_distinct([*bound.by, *COUNTS, *(m.name for m in parsed)])
     else:
-        _require_distinct((*bound.by, *LONG), [])
+        require_distinct([*bound.by, *LONG])
         warn_of_users(bound)
     counted = count_queries and "query" in bound.roles
 
@@ -270,7 +270,7 @@ def behavior_state(
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
         raise ValueError(msg)
     warn_of_users(bound)
-    _require_distinct((*bound.by, *{*LONG, *COLUMNS}), [])
+    require_distinct([*bound.by, *{*LONG, *COLUMNS}])
     definitions = definitions_of(
         parsed, bound, unit, options, keep_clusters=keep_clusters
     )
@@ -358,16 +358,6 @@ def merge_behavior(
     found = finished(merged, by, level).rename({"n": "impressions"})
     result = found.sort(by, nulls_last=True, maintain_order=True) if by else found
     return result.select(*by, *LONG).collect(engine="streaming")
-
-
-def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
-    both = [*columns, *names]
-    if twice := sorted({name for name in both if both.count(name) > 1}):
-        msg = (
-            f"two output columns would be called {', '.join(map(repr, twice))}; rename "
-            "the input column or the measure"
-        )
-        raise ValueError(msg)
 
 
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:

@@ -30,6 +30,7 @@ from polars_rank.clicks.log.log_columns import (
     LogOptions,
     column_of,
     refuse_options,
+    require_distinct,
     several,
 )
 from polars_rank.clicks.log.open_log import function_of_log
@@ -234,6 +235,7 @@ def propensities(
         warn_of_users(bound)
     schema = {name: types[name] for name in task.by} | {"position": pl.Int64()}
     schema |= COLUMNS | task.columns | {"note": pl.String()}
+    require_distinct([*by, *(schema.keys() - task.by)])
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         found = pl.DataFrame([*_rows(task, bound)], schema=schema, orient="row")

@@ -22,7 +22,7 @@ from polars_rank.clicks.experiments.arm_comparisons import (
     comparisons,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.log_columns import LogOptions, require_distinct
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.source import lazy_source
 
@@ -166,8 +166,7 @@ def schema_of(
 ) -> dict[str, pl.DataType]:
     """Return the columns of comparisons."""
     counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.UInt32())
-    return {
-        **by,
+    own = {
         "measure": pl.String(),
         "arm": arm,
         **dict.fromkeys(NUMBERS, pl.Float64()),
@@ -175,6 +174,8 @@ def schema_of(
         "srm_p_value": pl.Float64(),
         **({"p_adjusted": pl.Float64()} if adjust else {}),
     }
+    require_distinct([*by, *own])
+    return {**by, **own}
 
 
 # -- moments: of numerator, denominator and their like before the experiment

@@ -37,6 +37,7 @@ from polars_rank.clicks.log.log_columns import (
     column_of,
     refuse_options,
     require_arguments,
+    require_distinct,
 )
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core import rules
@@ -238,8 +239,7 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
     count = pl.Float64() if method == "probabilistic" else pl.UInt32()
     numbers = ("preference", "se", "lower", "upper", "p_value")
     team = types.get("team", pl.String())
-    return {
-        **{name: types[log.carried[name]] for name in log.by},
+    own = {
         **dict.fromkeys(("team_a", "team_b"), team),
         **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
         **dict.fromkeys(("wins", "losses", "ties"), count),
@@ -247,6 +247,8 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
         "clusters": pl.UInt32(),
         "effective_clusters": pl.Float64(),
     }
+    require_distinct([*log.by, *own])
+    return {name: types[log.carried[name]] for name in log.by} | own
 
 
 def _teams(log: ClickLog) -> list[Any]:

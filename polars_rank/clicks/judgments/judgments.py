@@ -19,6 +19,7 @@ from polars_rank.clicks.log.log_columns import (
     LogOptions,
     refuse_options,
     require_arguments,
+    require_distinct,
 )
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import (
@@ -139,6 +140,7 @@ def judgments(
     found = found.with_columns(label=_graded(label, grades, grades_within))
     names = {role: bound.roles[role] for role in ("query", "doc")}
     columns = ["label", "estimate", "lower", "upper", "impressions", "clicks"]
+    require_distinct([*names.values(), *columns])
     found = found.select(*names, *columns).sort(*names)
     found = unless_faulty(found, bound)
     return like_input(log, faults_first(found, bound).rename(names))

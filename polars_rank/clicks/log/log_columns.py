@@ -204,6 +204,16 @@ def refuse_options(
             raise ValueError(message.format(name=name))
 
 
+def require_distinct(columns: Sequence[str]) -> None:
+    """Raise an error for output columns of one name."""
+    if twice := sorted({name for name in columns if columns.count(name) > 1}):
+        msg = (
+            f"two output columns would be called {', '.join(map(repr, twice))}; rename "
+            "the input column or the measure"
+        )
+        raise ValueError(msg)
+
+
 def column_of(role: str) -> str:
     """Say what a column holds, and the argument that names it, for messages."""
     return f"a column with {CONTENTS.get(role, role)}: name it with {role}="

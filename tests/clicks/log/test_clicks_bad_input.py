@@ -26,6 +26,7 @@ LOG = pl.DataFrame(
     }
 )
 INFINITE = float("inf")
+ARMS = {"arm": "arm", "control": "A", "cluster": "u"}
 BY_ARM = pl.DataFrame(  # as of propensities(by="arm")
     {
         "arm": ["A", "A", "B", "B"],
@@ -292,3 +293,44 @@ def test_a_column_of_the_wrong_type_is_named_at_once(role):
     with pytest.raises(TypeError, match="column 'arm' of the log has dtype") as error:
         WRONG_TYPES[role](LOG.lazy(), "arm")
     assert "must be" in str(error.value)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("effect", lambda log, by: clicks.compare_arms(log, "ctr", by=by, **ARMS)),
+        ("measure", lambda log, by: clicks.compare_arms(log, "ctr", by=by, **ARMS)),
+        (
+            "p_adjusted",
+            lambda log, by: clicks.compare_arms(
+                log, "ctr", by=by, adjust="holm", **ARMS
+            ),
+        ),
+        ("scale", lambda log, by: estimated(log, new="s", by=by)),
+        ("crossover", lambda log, by: clicks.sensitivity(log, new="s", by=by)),
+        ("note", lambda log, by: clicks.propensities(log, by=by)),
+        ("steps", lambda log, by: clicks.propensities(log, by=by)),
+        ("wins", lambda log, by: clicks.interleaving(log, team="arm", by=by)),
+        ("share", lambda log, by: clicks.team_shares(log, team="arm", by=by)),
+        ("documents", lambda log, by: clicks.click_entropy(log, by=by)),
+        ("query_id", lambda log, by: clicks.click_entropy(log, by=by)),
+        ("label", lambda log, by: clicks.judgments(log, doc=by)),
+        ("rr", lambda log, by: clicks.per_impression(log, "rr", impression=by)),
+    ],
+)
+def test_columns_named_like_those_of_the_result(name, call, lazy):
+    log = LOG.with_columns(pl.lit("de").alias(name))
+    message = f"two output columns would be called '{name}'; rename the input column"
+    with pytest.raises(ValueError, match=message):
+        call(log.lazy() if lazy else log, name)
+
+
+@pytest.mark.parametrize("segment", ["effect", "srm_p_value"])
+def test_segments_of_states_named_like_those_of_compared_arms(segment):
+    log = LOG.with_columns(pl.lit("de").alias(segment))
+    state = clicks.behavior_state(
+        log, "ctr", by=["arm", segment], cluster="u", keep_clusters=True
+    )
+    with pytest.raises(ValueError, match="two output columns would be called"):
+        clicks.merge_arms(state, arm="arm", control="A")
