@@ -252,6 +252,22 @@ def test_segments(log):
     assert found.head(2).drop("country").equals(alone)
 
 
+def test_a_segment_of_nan_is_one(log):
+    segment = {0: 1.0, 1: math.nan, 2: None}  # sorted in this order
+    log = log.with_columns(number=pl.col("user_id") % 3)
+    log = log.with_columns(seg=pl.col("number").replace_strict(segment))
+    options = {"arm": "arm", "control": "A"}
+    wanted = clicks.compare_arms(log, "ctr", by="number", **options)
+    found = clicks.compare_arms(log, "ctr", by="seg", **options)
+    assert found.drop("seg").equals(wanted.drop("number"))
+    named = wanted["number"].replace_strict(segment)
+    assert found["seg"].equals(named, null_equal=True)
+    state = clicks.behavior_state(
+        log, "ctr", by=["arm", "seg"], cluster="user_id", keep_clusters=True
+    )
+    assert clicks.merge_arms(state, **options).equals(found)
+
+
 def test_users_in_two_arms(log):
     mixed = log.with_columns(
         arm=pl.when(pl.col("impression_id") == 0)
