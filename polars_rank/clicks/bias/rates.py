@@ -15,6 +15,7 @@ from polars_rank.clicks.bias.position_rows import (
     Row,
     Task,
     in_units,
+    key_of,
     units_of,
 )
 from polars_rank.clicks.log.click_log import ClickLog
@@ -88,7 +89,7 @@ def compared(
     of clusters, in its ``unit``; ``more`` are values of further columns of fits.
     """
     found, products = (task.by_place(frame, "position") for frame in (parts, sums))
-    first = {row[:-1]: row[-1] for row in reference.iter_rows()}
+    first = {key_of(row[:-1]): row[-1] for row in reference.iter_rows()}
 
     def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
         at, base = (*key, position), (*key, first.get(key))
