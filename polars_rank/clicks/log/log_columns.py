@@ -93,7 +93,8 @@ class LogOptions(LogColumns, total=False):
         ``"zero"``: null is not a click; else an error.
     on_duplicate
         ``"first"``: of the rows of a document within an impression keep the upper one,
-        clicked if one of them was.
+        clicked or flagged if one of them was, with the earliest click and the longest
+        dwell time.
     check
         ``"strict"`` raises an error for rows that break a rule, ``"warn"`` warns,
         ``"off"`` does not check; ``"full"`` also finds duplicate documents within an

@@ -748,6 +748,38 @@ def test_documents_that_come_twice():
     )
 
 
+def test_a_document_that_comes_twice_keeps_what_was_logged_of_its_clicks():
+    names = ["impression_id", "doc_id", "position", "clicked", "dwell", "clicked_at"]
+    twice = [
+        (1, "a", 1, 0, None, None, False),
+        (1, "b", 2, 1, 8.0, 109.0, False),
+        (1, "a", 3, 1, 40.0, 107.0, False),
+        (1, "a", 4, 1, 2.0, 120.0, False),
+        (2, "a", 1, 0, None, None, None),
+        (2, "a", 2, 0, None, None, True),
+    ]
+    once = [
+        (1, "a", 1, 1, 40.0, 107.0, False),
+        (1, "b", 2, 1, 8.0, 109.0, False),
+        (2, "a", 1, 0, None, None, True),
+    ]
+    measures = ["any_click", "time_to_first_click", "time_to_last_click", "dwell"]
+    measures += ["good_abandonment", "bad_abandonment", "satisfied_clicks", "rr"]
+    options = {n: n for n in ("dwell", "time", "clicked_at", "flag")}
+    first, wanted = (
+        clicks.per_impression(
+            pl.DataFrame(rows, [*names, "flag"], orient="row").with_columns(time=100.0),
+            measures,
+            on_duplicate=choice,
+            **options,
+        )
+        for rows, choice in ((twice, "first"), (once, "error"))
+    )
+    assert first.equals(wanted)
+    assert wanted["time_to_first_click"].to_list() == [7.0, None]
+    assert wanted["good_abandonment"].to_list() == [None, 1.0]
+
+
 AWKWARD = {
     "one impression": [(1, 1, 1)],
     "no click": [(1, 1, 0), (1, 2, 0), (2, 1, 0)],
