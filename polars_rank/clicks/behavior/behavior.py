@@ -49,6 +49,7 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, in_layout
 from polars_rank.clicks.log.log_columns import LogOptions, require_distinct
 from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.exact.state import hashed
 from polars_rank.core.expr import ratio
 from polars_rank.io.frames import FrameLike
@@ -387,7 +388,7 @@ def _with_queries(
     log: ClickLog, found: pl.LazyFrame, by: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
     """Count the queries of each segment, bucket by bucket: each lies in one."""
-    rows = log.rows.select("query", **by)
+    rows = rows_with_known(log).rows.select("query", **by)
 
     def counted(rows: pl.LazyFrame) -> pl.LazyFrame:
         number = _QUERIES.alias("queries")

@@ -665,6 +665,27 @@ def test_impressions_without_results():
     assert normal["impressions"].item() == 32
 
 
+@pytest.mark.parametrize("layout", ["any", "auto", "contiguous"])
+def test_segments_that_only_impressions_have_are_bounded(layout):
+    log = (
+        random_log(6, impressions=30)
+        .sort("impression_id")
+        .with_columns(query_id=pl.col("impression_id") % 4)
+    )
+    every = log.unique("impression_id").select("impression_id", seg="country")
+    none = pl.DataFrame({"impression_id": [100, 101], "seg": ["FR", "DE"]})
+    every = pl.concat([every, none])
+    options = {"by": "seg", "impressions": every, "layout": layout}
+    found = clicks.behavior(log.lazy(), "ctr", memory_limit="1GB", **options).collect()
+    segment = dict(every.iter_rows())
+    queries = defaultdict(set, {name: set() for name in segment.values()})
+    for row in log.iter_rows(named=True):
+        queries[segment[row["impression_id"]]].add(row["query_id"])
+    counted = dict(found.select("seg", "queries").iter_rows())
+    assert counted == {name: len(of) for name, of in queries.items()}
+    assert found.equals(clicks.behavior(log, "ctr", **options))
+
+
 def test_impressions_that_are_unknown_or_come_twice():
     log = random_log(6, impressions=5)
     ids = pl.DataFrame({"impression_id": [0, 1, 2, 3]})
