@@ -42,6 +42,7 @@ from polars_rank.clicks.behavior.traced import (
     Unit,
     cluster_sums,
     impressions_in,
+    parts_in,
     parts_of,
     trace,
 )
@@ -105,7 +106,9 @@ def per_impression(
             ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(f"m{i}")
             for i, r in enumerate(traced.ratios)
         ]
-        frame = parts_of(log, traced).select(*log.keys, *values).sort(log.keys)
+        # Not parts_of, which weighs them: times 0 they have no ratio.
+        parts = parts_in(impressions_in(log, traced), traced)
+        frame = parts.select(*log.keys, *values).sort(log.keys)
         names = dict(zip(log.keys, log.key_names, strict=True))
         names |= {f"m{i}": r.name for i, r in enumerate(traced.ratios)}
         return frame.select(pl.col(own).alias(name) for own, name in names.items())

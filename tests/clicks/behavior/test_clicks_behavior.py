@@ -273,6 +273,16 @@ def test_values_of_impressions(seed):
             assert close(value, divided(*pairs[i])), (measure, i)
 
 
+def test_values_of_impressions_have_no_weight():
+    log = random_log(2)
+    plain = clicks.per_impression(log, [*MEASURES], **NAMED)
+    weights = [pl.col("impression_id") % 3, 0.1, pl.col("impression_id") / 7]
+    for weight in weights:
+        weighed = log.with_columns(w=weight)
+        found = clicks.per_impression(weighed, [*MEASURES], weight="w", **NAMED)
+        assert found.equals(plain)
+
+
 @pytest.mark.parametrize(
     ("seed", "per", "weight"),
     [
