@@ -37,7 +37,8 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
     Returns
     -------
     A frame like ``log``: the ``by`` columns, ``position``, ``team``, ``documents``,
-    ``share`` of the position's, and ``p_value`` of equal shares (chi-square).
+    ``share`` of the position's, and ``p_value`` of equal shares (chi-square);
+    null where there is one team only.
 
     Examples
     --------
@@ -76,4 +77,5 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
 def _chi_square(rows: pl.Series) -> pl.Series:
     statistic, teams = (rows.struct.field(name) for name in rows.struct.fields)
     pairs = zip(statistic, teams, strict=True)
-    return pl.Series([chi_square_tail(x, n - 1) for x, n in pairs], dtype=pl.Float64)
+    tails = [chi_square_tail(x, n - 1) if n > 1 else None for x, n in pairs]
+    return pl.Series(tails, dtype=pl.Float64)
