@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
 from polars_rank.clicks.behavior.ratios import Ratio, sums, warn_if_few
 from polars_rank.clicks.behavior.shallow import plan_behavior
@@ -131,15 +132,19 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
     by = {name: types[bound.carried[name]] for name in bound.by}
     schema = schema_of(by, types[bound.carried[arm]], adjust)
 
-    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-            groups = log.segments | {"arm": pl.col(log.carried[arm])}
-            early = None if before is None else cluster_sums(before, traced, {})
-            clusters = cluster_sums(log, traced, groups)
-            keys = [*log.clusters]
-            return moments_of(clusters, [*groups], keys, traced.ratios, early)
+    def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+        groups = log.segments | {"arm": pl.col(log.carried[arm])}
+        clusters, keys, early = cluster_sums(log, traced, groups), [*log.clusters], None
+        if before is not None:
+            early = cluster_sums(before, traced, {})
+            ids = dict(zip(keys, log.cluster or log.key_names, strict=True))
+            where = "the log", "the covariates"
+            clusters, early = align_ids(clusters, early, ids, where=where)
+        return moments_of(clusters, [*groups], keys, traced.ratios, early)
 
-        found = plan_behavior(bound, parsed, None, plan)
+    found = plan_behavior(bound, parsed, None, plan)
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         moments: pl.DataFrame = found.collect(engine="streaming")
         yield compared(moments, bound.by, traced.ratios, design, schema)
 

@@ -321,6 +321,25 @@ def test_what_has_no_value(log):
     assert (zero["effect"], zero["se"], zero["relative"]) == (0.0, 0.0, None)
 
 
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64])
+def test_users_of_the_time_before_are_of_any_whole_type(log, before, dtype):
+    options = {"arm": "arm", "control": "A"}
+    wanted = clicks.compare_arms(log, "ctr", covariates=before, **options)
+    other = before.with_columns(pl.col("user_id").cast(dtype))
+    found = clicks.compare_arms(log, "ctr", covariates=other, **options)
+    assert found.equals(wanted)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_users_that_are_never_equal_to_those_of_the_time_before(log, before, lazy):
+    text = before.with_columns(pl.col("user_id").cast(pl.String))
+    message = "'user_id' is U?Int.. in the log but String in the covariates, and these"
+    with pytest.raises(TypeError, match=message):
+        clicks.compare_arms(
+            log.lazy() if lazy else log, "ctr", arm="arm", control="A", covariates=text
+        )
+
+
 WRONG = [
     ({"adjust": "bonferroni"}, ValueError, "adjust must be None or 'holm'"),
     ({"level": 0}, ValueError, "level must lie between 0 and 1"),
