@@ -66,7 +66,8 @@ class LogOptions(LogColumns, total=False):
     user, session, team, arm, propensity, flag
         Columns with the user and the session; the ranker that put the document into an
         interleaved list; the arm of an experiment; the probability that the position is
-        examined; whether an impression was answered without a click.
+        examined; whether an impression was answered without a click. Measures of
+        sessions refuse a null session, as ``cluster`` does a null user.
     seen
         Boolean column: only rows where it is true are used, e.g. those that were in
         the viewport.
@@ -83,9 +84,9 @@ class LogOptions(LogColumns, total=False):
         impression a value of its own, made of its id, or drop it.
     impressions
         A frame with one row for each impression, with or without results: its
-        ``impression`` columns, and those of ``by``, ``weight``, ``cluster``, ``user``
-        and ``arm`` that it knows better than the log. Without it, impressions without
-        results have no row, so they do not count.
+        ``impression`` columns, and those of ``by``, ``weight``, ``cluster``, ``user``,
+        ``session`` and ``arm`` that it knows better than the log. Without it,
+        impressions without results have no row, so they do not count.
     first_position
         0 if positions count from 0; results count from 1. There is a warning if no
         position of the log is 0.

@@ -341,6 +341,19 @@ def test_measures_of_sessions(weight):
             assert close(row[measure], num / den), measure
 
 
+@pytest.mark.parametrize("layout", ["any", "auto", "contiguous"])
+@pytest.mark.parametrize("measure", [*MEASURES_OF_SESSIONS])
+def test_unknown_sessions_are_not_one_session(measure, layout):
+    log = random_log(5).sort("impression_id")
+    some = pl.col("impression_id") % 4 == 0
+    log = log.with_columns(session_id=pl.when(~some).then("session_id"))
+    options = {"layout": layout, **NAMED}
+    with pytest.raises(DataError, match="sessions are not one session") as error:
+        clicks.behavior(log.lazy(), measure, **options).collect()
+    assert error.value.rule == "null_session"
+    clicks.behavior(log, "ctr", **options)  # asks for no session
+
+
 def test_measures_are_those_of_rankings_where_these_are():
     """hits@k, accuracy@k and rr@k of ``evaluate`` with clicks as labels."""
     log = pl.scan_parquet(example.clicks_path())
