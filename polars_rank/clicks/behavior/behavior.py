@@ -322,7 +322,8 @@ def merge_behavior(
 
     Returns
     -------
-    What ``behavior(..., interval="normal")`` of all parts together returns.
+    What ``behavior(..., interval="normal")`` of all parts together returns; of states
+    that keep their clusters, and have none at all, a frame without rows.
 
     Warns
     -----
