@@ -15,6 +15,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import Dwell
 from polars_rank.clicks.behavior.ratios import (
     Ratio,
     finished,
@@ -152,7 +153,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     """
     _require(method, credit, no_click, test, team, credits, ranks)
     refuse_options(options, ["weight"], NO_WEIGHT)
-    require_arguments(n_resamples=(Count, n_resamples))
+    require_arguments(n_resamples=(Count, n_resamples), min_dwell=(Dwell, min_dwell))
     if depth is not None:
         require_arguments(depth=(Count, depth))
     require_level(level)

@@ -269,6 +269,70 @@ def test_numbers_that_cannot_be(call, message):
         call()
 
 
+def weighed(**options):
+    return clicks.counterfactual(LOG, new="s", cluster="u", **options)
+
+
+def compared(label):
+    reference = LOG.select("query_id", "doc_id", label=1.0).unique()
+    wrong = pl.when(pl.col("doc_id") == "z").then(label).otherwise("label")
+    return clicks.agreement(reference.with_columns(label=wrong), reference)
+
+
+@pytest.mark.parametrize("number", [float("nan"), INFINITE, -INFINITE], ids=str)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: weighed(propensities=x), "a frame, or a number between -100 and"),
+        (lambda x: weighed(propensities=1.0, clip=x), "clip must be above 0 and fin"),
+        (
+            lambda x: clicks.judgments(LOG, propensities=x),
+            "a frame, or a number between -100 and",
+        ),
+        (lambda x: clicks.judgments(LOG, "ctr", prior=(x, 1.0)), "prior must be above"),
+        (lambda x: clicks.judgments(LOG, "ctr", prior=(1.0, x)), "prior must be above"),
+        (
+            lambda x: clicks.judgments(LOG, "ctr", grades=[x, 1]),
+            "grades must be finite",
+        ),
+        (
+            lambda x: clicks.judgments(LOG, "ctr", grades=[0, x]),
+            "grades must be finite",
+        ),
+        (
+            lambda x: clicks.interleaving(
+                LOG, team="arm", credit="satisfied", dwell="dwell", min_dwell=x
+            ),
+            "min_dwell must be a number of at least 0",
+        ),
+        (
+            lambda x: clicks.simulate(9, lift=x, n_arms=2),
+            "lift must be a finite number",
+        ),
+        (lambda x: clicks.simulate(9, zipf=x), "zipf must be a finite number"),
+        (
+            lambda x: clicks.simulate(9, temperature=x),
+            "temperature must be above 0 and",
+        ),
+        (lambda x: clicks.simulate(9, user_sd=x), "user_sd must be at least 0 and fin"),
+        (
+            lambda x: clicks.simulate(9, user_model={"pbm": 1.0, "dcm": x}),
+            "user_model must be of positive shares, all finite",
+        ),
+        (compared, "1 label of qrels must be finite, not NaN or infinite"),
+    ],
+)
+def test_numbers_that_are_not_finite(call, message, number):
+    with pytest.raises(ValueError, match=message):
+        call(number)
+
+
+@pytest.mark.parametrize("eta", [100, -100.0, 2000])
+def test_a_bias_that_no_log_has(eta):
+    with pytest.raises(ValueError, match="or a number between -100 and 100"):
+        weighed(propensities=eta)
+
+
 WRONG_TYPES = {
     "randomized": lambda log, c: clicks.propensities(log, "randomized", randomized=c),
     "swap": lambda log, c: clicks.propensities(log, "swap", swap=c),
