@@ -76,7 +76,9 @@ class LogOptions(LogColumns, total=False):
     weight
         Column with the weight of an impression. Whole weights give the estimates of as
         many copies, and the errors of copies in the cluster of their original; counts,
-        such as ``impressions`` and ``clicks``, are of the log as it is.
+        such as ``impressions`` and ``clicks``, are of the log as it is. So are numbers
+        ``n`` of clusters: one of weight 0 counts, and errors have the factor
+        ``sqrt((n - 1) / n)``; filter it to leave it out.
     cluster
         Columns that identify the independent units, usually the users. Default: the
         impression, which gives intervals that are far too short if users come back.
