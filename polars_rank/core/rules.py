@@ -351,6 +351,11 @@ NULL_CLUSTER = Rule(
     "cluster= is null, and unknown users are not one user; give each such impression a "
     "cluster of its own, made of its id, or drop it",
 )
+NULL_SESSION = Rule(
+    "null_session",
+    "session ids are null, and searches of unknown sessions are not one session; give "
+    "each such impression a session of its own, made of its id, or drop it",
+)
 NULL_ARM = Rule("null_arm", "arms are null; drop these impressions or give them an arm")
 TWO_VALUES = Rule(
     "two_values",

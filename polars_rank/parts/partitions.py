@@ -49,6 +49,7 @@ class Part(NamedTuple):
         Judgments and queries of this part; None: those of the whole, or none.
     cut
         Whether the first and the last query may continue in the neighboring parts.
+        Such a part has no ``qrels`` or ``queries`` of its own.
     bucket
         Of a part of :func:`bucketed`.
     """
@@ -91,11 +92,12 @@ def cut(frame: FrameLike, n_parts: int) -> list[Part]:
     frame = held(as_polars(frame, name="the first argument")).lazy()
     rows = frame.select(pl.len()).collect(engine="streaming").item()
     starts = [rows * i // n_parts for i in range(n_parts + 1)]
-    return [
+    parts = [
         Part(frame.slice(start, end - start), cut=True)
         for start, end in pairwise(starts)
         if end > start
     ]
+    return parts or [Part(frame)]
 
 
 def evaluate_parts(
@@ -187,7 +189,7 @@ def evaluate_parts(
 
 
 def _disjoint(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts; of one call of ``bucketed``, or of none."""
+    """The parts; of one call of ``bucketed``, or of none; own judgments are whole."""
     seen: set[Hashed] = set()
     calls: set[str | None] = set()
     for part in parts:
@@ -196,6 +198,13 @@ def _disjoint(parts: Iterable[Part]) -> Iterator[Part]:
             msg = (
                 "parts of bucketed hold whole queries only if all are of one call, and "
                 "each is given once: give all frames to one call"
+            )
+            raise ValueError(msg)
+        if part.cut and (part.qrels is not None or part.queries is not None):
+            msg = (
+                "a part with cut=True takes no qrels or queries of its own, which its "
+                "first and last query, put together at the end, would lack: give those "
+                "of the whole to evaluate_parts"
             )
             raise ValueError(msg)
         if part.bucket is not None:

@@ -77,6 +77,29 @@ def test_a_frame_of_any_kind_is_cut(make, folder):
         cut(LOG, 1.5)
 
 
+@pytest.mark.parametrize(
+    "make", [pl.DataFrame, pl.DataFrame.lazy, reader], ids=["eager", "lazy", "reader"]
+)
+def test_a_frame_of_no_rows_is_cut(make):
+    with pytest.warns(pr.DataWarning, match="the frame has no rows"):
+        whole = pr.evaluate(LOG.clear(), MEASURES)
+    with pytest.warns(pr.DataWarning, match="the frame has no rows"):
+        found = evaluate_parts(cut(make(LOG.clear()), 3), MEASURES)
+    assert bits(found) == bits(whole)
+    assert whole["queries"].to_list() == [0]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"qrels": QRELS}, {"queries": LOG.select("query_id").unique()}],
+    ids=["qrels", "queries"],
+)
+def test_a_part_that_is_cut_has_no_judgments_of_its_own(own):
+    assert evaluate_parts([Part(RUN, QRELS)], "rr")["queries"].item() > 0
+    with pytest.raises(ValueError, match="a part with cut=True takes no qrels or quer"):
+        evaluate_parts([Part(RUN, cut=True, **own)], "rr")
+
+
 @pytest.mark.parametrize("wrong", [LOG, LOG.lazy(), "log.parquet", Part(LOG)], ids=type)
 def test_one_frame_is_not_several_parts(wrong):
     with pytest.raises(TypeError, match=r"parts must be several.*pr\.evaluate takes"):

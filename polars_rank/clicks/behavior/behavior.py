@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Unpack
 
 import polars as pl
@@ -42,13 +42,15 @@ from polars_rank.clicks.behavior.traced import (
     Unit,
     cluster_sums,
     impressions_in,
+    parts_in,
     parts_of,
     trace,
 )
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import bounded_by, in_layout
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.log_columns import LogOptions, require_distinct
 from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import rows_with_known
 from polars_rank.core.exact.state import hashed
 from polars_rank.core.expr import ratio
 from polars_rank.io.frames import FrameLike
@@ -97,14 +99,16 @@ def per_impression(
     parsed = parse_behavior(measures)
     bound = ClickLog.of(log, options)
     traced = trace(bound, parsed)
-    _require_distinct(bound.key_names, [m.name for m in parsed])
+    require_distinct([*bound.key_names, *(m.name for m in parsed)])
 
     def plan(log: ClickLog) -> pl.LazyFrame:
         values = [
             ratio(pl.col(r.num), pl.col(r.den)).cast(pl.Float64).alias(f"m{i}")
             for i, r in enumerate(traced.ratios)
         ]
-        frame = parts_of(log, traced).select(*log.keys, *values).sort(log.keys)
+        # Not parts_of, which weighs them: times 0 they have no ratio.
+        parts = parts_in(impressions_in(log, traced), traced)
+        frame = parts.select(*log.keys, *values).sort(log.keys)
         names = dict(zip(log.keys, log.key_names, strict=True))
         names |= {f"m{i}": r.name for i, r in enumerate(traced.ratios)}
         return frame.select(pl.col(own).alias(name) for own, name in names.items())
@@ -205,9 +209,9 @@ def behavior(
         raise ValueError(msg)
     bound: ClickLog = ClickLog.of(log, options)
     if interval == "none":
-        _require_distinct((*bound.by, *COUNTS), [m.name for m in parsed])
+        require_distinct([*bound.by, *COUNTS, *(m.name for m in parsed)])
     else:
-        _require_distinct((*bound.by, *LONG), [])
+        require_distinct([*bound.by, *LONG])
         warn_of_users(bound)
     counted = count_queries and "query" in bound.roles
 
@@ -270,7 +274,7 @@ def behavior_state(
         msg = "keep_clusters=True needs cluster=, such as the column of the user"
         raise ValueError(msg)
     warn_of_users(bound)
-    _require_distinct((*bound.by, *{*LONG, *COLUMNS}), [])
+    require_distinct([*bound.by, *{*LONG, *COLUMNS}])
     definitions = definitions_of(
         parsed, bound, unit, options, keep_clusters=keep_clusters
     )
@@ -318,7 +322,8 @@ def merge_behavior(
 
     Returns
     -------
-    What ``behavior(..., interval="normal")`` of all parts together returns.
+    What ``behavior(..., interval="normal")`` of all parts together returns; of states
+    that keep their clusters, and have none at all, a frame without rows.
 
     Warns
     -----
@@ -360,16 +365,6 @@ def merge_behavior(
     return result.select(*by, *LONG).collect(engine="streaming")
 
 
-def _require_distinct(columns: Sequence[str], names: Sequence[str]) -> None:
-    both = [*columns, *names]
-    if twice := sorted({name for name in both if both.count(name) > 1}):
-        msg = (
-            f"two output columns would be called {', '.join(map(repr, twice))}; rename "
-            "the input column or the measure"
-        )
-        raise ValueError(msg)
-
-
 def _values(log: ClickLog, traced: Traced, *, count_queries: bool) -> pl.LazyFrame:
     """Compute the counts and the measures, one row per segment."""
     by = log.segments
@@ -397,7 +392,7 @@ def _with_queries(
     log: ClickLog, found: pl.LazyFrame, by: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
     """Count the queries of each segment, bucket by bucket: each lies in one."""
-    rows = log.rows.select("query", **by)
+    rows = rows_with_known(log).rows.select("query", **by)
 
     def counted(rows: pl.LazyFrame) -> pl.LazyFrame:
         number = _QUERIES.alias("queries")

@@ -9,7 +9,11 @@ import polars as pl
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    LogOptions,
+    refuse_options,
+    require_distinct,
+)
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import (
     pair_table,
@@ -84,6 +88,8 @@ def click_entropy(log: AnyFrame, /, **options: Unpack[LogOptions]) -> AnyFrame:
             click_entropy=pl.when(clicks > 0).then(bits.clip(lower_bound=0.0)),
         )
 
+    own = [bound.roles["query"], "impressions", "clicks", "documents", "click_entropy"]
+    require_distinct([*bound.by, *own])
     found = pair_table(bound, by, entropies).sort(*by, "query", nulls_last=True)
     found = unless_faulty(found, bound)
     names = dict(zip([*by, "query"], [*bound.by, bound.roles["query"]], strict=True))

@@ -14,6 +14,7 @@ from polars_rank.clicks.behavior.ratios import Ratio, sums_of_clusters
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import enforced, impressions_of
 from polars_rank.core.expr import ratio
+from polars_rank.core.rules import NULL_SESSION
 
 Unit: TypeAlias = Literal["impression"]
 
@@ -76,6 +77,9 @@ def impressions_in(log: ClickLog, traced: Traced) -> pl.LazyFrame:
     impression = traced.impression
     log = impression.prepare(log)
     found = impressions_of(log, impression.words, totals=impression.totals)
+    if impression.steps and log.check != "off":
+        session = pl.col(log.carried[log.roles["session"]])
+        found = found.with_rule(NULL_SESSION, session.is_null())
     frame = enforced(log, found)
     return frame.with_columns(**impression.steps) if impression.steps else frame
 

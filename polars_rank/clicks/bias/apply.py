@@ -13,9 +13,11 @@ from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import order_of, refuse_rows
 from polars_rank.clicks.log.position_counts import checked, rows_with_known
 from polars_rank.core import rules
+from polars_rank.core.parameters import refuse
 from polars_rank.core.source import is_rereadable, lazy_source
 from polars_rank.exceptions import DataError
 
+STEEPEST = 100  # eta
 Propensities: TypeAlias = AnyFrame | float | None
 
 
@@ -58,6 +60,9 @@ def with_propensities(
         alpha = pl.col("propensity").cast(pl.Float64)
         return replace(log, rows=log.rows.with_columns(alpha=alpha, beta=0.0))
     if isinstance(propensities, int | float) and not isinstance(propensities, bool):
+        if not abs(propensities) < STEEPEST:
+            rule = f"a frame, or a number between {-STEEPEST} and {STEEPEST}"
+            refuse("propensities", rule, propensities)
         alpha = position.cast(pl.Float64) ** -float(propensities)
         return replace(log, rows=log.rows.with_columns(alpha=alpha, beta=0.0))
     if not isinstance(propensities, pl.DataFrame | pl.LazyFrame):

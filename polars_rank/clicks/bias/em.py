@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from polars_rank.clicks.bias.position_rows import (
     Row,
     Task,
     in_units,
+    segments_of,
     units_of,
     warn_unconverged,
 )
@@ -44,14 +45,19 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
     ).sort(*keys, "relevance", nulls_last=True)
     outside = ~table["relevance"].is_between(0, 1) | table["relevance"].is_nan()
     require_probabilities(int(outside.sum()))
-    fit = _Fit.of(table, keys, task)
+    nothing = _Fit.of(table.clear(), task)
+    tables = segments_of(table, task.by)
+    fits = {key: _Fit.of(part, task) for key, part in tables.items()}
+    every = [*fits.values(), nothing]  # in the order of the parts below
+    done = [np.full(len(fit.examined), fit.converged) for fit in every]
     parts = table.group_by(keys, maintain_order=True).agg(
         impressions=pl.col("n").sum(), clicks=pl.col("c").sum()
     )
     parts = parts.with_columns(
-        rate=pl.Series(fit.examined),
-        information=pl.Series(fit.information),
-        unit=units_of(fit.largest),
+        rate=pl.Series(np.concatenate([fit.examined for fit in every])),
+        information=pl.Series(np.concatenate([fit.information for fit in every])),
+        unit=units_of(np.concatenate([fit.largest for fit in every])),
+        converged=pl.Series(np.concatenate(done)),
     )
     reference = reference_of(task, parts)
     known = parts.lazy().select(*keys, "rate", "information", "unit")
@@ -63,16 +69,21 @@ def rows_of_regression_em(task: Task, log: ClickLog) -> Iterator[Row]:
     values = {"f": pl.when(e > 0).then(in_units(score, pl.col("unit")))}
     found = moments(scored, task.by, values, reference, wide=True)
     sums = found.collect(engine="streaming")
-    if not fit.converged:
-        warn_unconverged(fit.steps)
-        parts = parts.with_columns(rate=pl.lit(None, pl.Float64))
-    more = [fit.steps, fit.converged, fit.log_likelihood]
-    return compared(task, totals, parts, reference, sums, more)
+    for fit in every:
+        if not fit.converged:
+            warn_unconverged(fit.steps)
+    parts = parts.with_columns(rate=pl.when("converged").then("rate"))
+
+    def about(key: tuple[Any, ...]) -> Sequence[Any]:
+        fit = fits.get(key, nothing)
+        return fit.steps, fit.converged, fit.log_likelihood
+
+    return compared(task, totals, parts, reference, sums, about)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Examination of each position, and the information of the clicks on it.
+    """Examination of each position of a segment, and the information of its clicks.
 
     ``largest`` is what the absolute influences of all impressions add up to.
     """
@@ -85,7 +96,7 @@ class _Fit:
     log_likelihood: float
 
     @classmethod
-    def of(cls, table: pl.DataFrame, keys: list[str], task: Task) -> _Fit:
+    def of(cls, table: pl.DataFrame, task: Task) -> _Fit:
         """Maximize ``sum c ln(a e) + (n - c) ln(1 - a e)`` over e.
 
         EM would get there in hundreds of steps; the likelihood is concave, so Newton's
@@ -93,7 +104,7 @@ class _Fit:
 
         Source: Wang et al., WSDM 2018, with a fixed regression function.
         """
-        place = table.select(run=pl.struct(keys).rle_id())["run"].to_numpy()
+        place = table["position"].rle_id().to_numpy()
         a, n, c = (
             table[name].cast(pl.Float64).to_numpy() for name in ("relevance", "n", "c")
         )

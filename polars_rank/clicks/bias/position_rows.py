@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -135,7 +135,7 @@ class Task:
         """
         missing: dict[tuple[Any, ...], list[int]] = {}
         for total in totals.iter_rows(named=True):
-            key, position = tuple(total[n] for n in self.by), total["position"]
+            key, position = key_of(total[n] for n in self.by), total["position"]
             value, error, support, clusters, note, *more = estimate(key, position)
             if note not in (None, Note.UNCONVERGED):  # of which another warning tells
                 missing.setdefault(key, []).append(position)
@@ -155,7 +155,7 @@ class Task:
         """Return the rows of a frame by segment and columns of ``names``."""
         keys = [*self.by, *names]
         rows = frame.iter_rows(named=True)
-        return {tuple(row[name] for name in keys): row for row in rows}
+        return {key_of(row[name] for name in keys): row for row in rows}
 
 
 def _finite(number: float | None) -> float | None:
@@ -173,7 +173,16 @@ def segments_of(
     """Return the rows of each segment, by its key."""
     if not by:
         return {(): frame}
-    return frame.partition_by(by, as_dict=True, maintain_order=True)
+    parts = frame.partition_by(by, as_dict=True, maintain_order=True)
+    return {key_of(key): part for key, part in parts.items()}
+
+
+def key_of(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Make a key of a dictionary: each NaN is the same object, so the same key."""
+    return tuple(
+        math.nan if isinstance(value, float) and math.isnan(value) else value
+        for value in values
+    )
 
 
 def _warn_of(positions: Sequence[int], key: Sequence[object]) -> None:

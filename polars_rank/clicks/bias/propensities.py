@@ -30,6 +30,7 @@ from polars_rank.clicks.log.log_columns import (
     LogOptions,
     column_of,
     refuse_options,
+    require_distinct,
     several,
 )
 from polars_rank.clicks.log.open_log import function_of_log
@@ -112,7 +113,8 @@ def propensities(
     swap
         Column with the position that took part in the swap with the first, of all
         impressions whose coin was tossed, swapped or not; else null. For
-        ``"fair_pairs"``: the neighboring position that this row was paired with.
+        ``"fair_pairs"``: the neighboring position that this row was paired with. It
+        counts from ``first_position``, as positions do; with ``page``, over all pages.
     swapped
         Boolean column: whether the two documents were swapped. With it both halves have
         the same weight, so the coin need not be fair.
@@ -233,6 +235,7 @@ def propensities(
         warn_of_users(bound)
     schema = {name: types[name] for name in task.by} | {"position": pl.Int64()}
     schema |= COLUMNS | task.columns | {"note": pl.String()}
+    require_distinct([*by, *(schema.keys() - task.by)])
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         found = pl.DataFrame([*_rows(task, bound)], schema=schema, orient="row")

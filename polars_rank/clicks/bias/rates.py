@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from polars_rank.clicks.bias.position_rows import (
     Row,
     Task,
     in_units,
+    key_of,
     units_of,
 )
 from polars_rank.clicks.log.click_log import ClickLog
@@ -80,21 +81,22 @@ def compared(
     parts: pl.DataFrame,
     reference: pl.DataFrame,
     sums: pl.DataFrame,
-    more: Sequence[Any] = (),
+    more: Callable[[tuple[Any, ...]], Sequence[Any]] = lambda _: (),
 ) -> Iterator[Row]:
     """Divide rates by that at the reference, with errors from influences.
 
     ``parts`` have the ``rate`` of a position, ``sums`` the products of the influences
-    of clusters, in its ``unit``; ``more`` are values of further columns of fits.
+    of clusters, in its ``unit``; ``more`` gives the values of further columns, of
+    the fit of a segment.
     """
     found, products = (task.by_place(frame, "position") for frame in (parts, sums))
-    first = {row[:-1]: row[-1] for row in reference.iter_rows()}
+    first = {key_of(row[:-1]): row[-1] for row in reference.iter_rows()}
 
     def estimate(key: tuple[Any, ...], position: int) -> Sequence[Any]:
         at, base = (*key, position), (*key, first.get(key))
         part, other = found.get(at), found.get(base)
         groups = products[*key, None]["clusters"] if (*key, None) in products else 0
-        lines = [*_more(task, part, products.get(at), groups), *more]
+        lines = [*_more(task, part, products.get(at), groups), *more(key)]
         note = _why_not(task, part, other)
         if note is not None or part is None or other is None:
             support = part["impressions"] if part else 0

@@ -52,7 +52,7 @@ def _sums_of_swaps(task: Task, log: ClickLog) -> pl.LazyFrame:
     ``n01`` is the number of rows at the other position (0; the first is 1) whose coin
     fell to the second half (1), and ``c01`` that of clicks on them.
     """
-    other = pl.col("swap").cast(pl.Int32)
+    other = pl.col("swap")
     half = pl.col("swapped").cast(pl.Int32) if task.halves else pl.lit(0)
     place = pl.col("position")
     part = other.is_not_null() & ((place == 1) | (place == other))
@@ -129,7 +129,7 @@ def _error(
 
 def rows_of_fair_pairs(task: Task, log: ClickLog) -> Iterator[Row]:
     """Multiply the ratios of clicks at neighboring positions, of pairs tossed."""
-    place, other = pl.col("position"), pl.col("swap").cast(pl.Int32)
+    place, other = pl.col("position"), pl.col("swap")
     keys = log.clusters
     clicks = pl.col("clicked").cast(pl.Int64)
     rows = log.rows.filter(other.is_not_null()).select(

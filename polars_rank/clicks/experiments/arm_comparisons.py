@@ -68,14 +68,15 @@ def comparisons(
     if moments["twice"].max():
         _refuse_two_arms(moments)
     keys = [c for c in moments.columns if c.startswith("by:")]
-    segments: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in moments.iter_rows(named=True):
-        segments.setdefault(tuple(row[c] for c in keys), []).append(row)
+    # Not a dictionary, in which NaN is never the same key.
+    segments = moments.partition_by(keys, maintain_order=True) if keys else [moments]
     arms = moments["arm"].unique(maintain_order=True).sort().to_list()
     if design.control not in arms or len(arms) < 2:
         shown = ", ".join(map(repr, arms)) or "none"
         raise error_of(ARMS_MISSING, control=design.control, arms=shown)
-    for key, rows in segments.items():
+    for segment in segments:
+        rows = segment.rows(named=True)
+        key = [rows[0][c] for c in keys]
         split = _split(rows, arms, design)
         known = {row["arm"]: row for row in rows}
         base = known.get(design.control)

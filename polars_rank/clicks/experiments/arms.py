@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
+from polars_rank._engine.schema import align_ids
 from polars_rank.clicks.behavior.measures import DEFAULT, Measures, parse_behavior
 from polars_rank.clicks.behavior.ratios import Ratio, sums, warn_if_few
 from polars_rank.clicks.behavior.shallow import plan_behavior
@@ -22,7 +23,7 @@ from polars_rank.clicks.experiments.arm_comparisons import (
     comparisons,
 )
 from polars_rank.clicks.log.click_log import ClickLog
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.log.log_columns import LogOptions, require_distinct
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core.source import lazy_source
 
@@ -131,15 +132,19 @@ def compare_arms(  # type: ignore[misc]  # two options are named here
     by = {name: types[bound.carried[name]] for name in bound.by}
     schema = schema_of(by, types[bound.carried[arm]], adjust)
 
-    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
-        def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
-            groups = log.segments | {"arm": pl.col(log.carried[arm])}
-            early = None if before is None else cluster_sums(before, traced, {})
-            clusters = cluster_sums(log, traced, groups)
-            keys = [*log.clusters]
-            return moments_of(clusters, [*groups], keys, traced.ratios, early)
+    def plan(log: ClickLog, traced: Traced) -> pl.LazyFrame:
+        groups = log.segments | {"arm": pl.col(log.carried[arm])}
+        clusters, keys, early = cluster_sums(log, traced, groups), [*log.clusters], None
+        if before is not None:
+            early = cluster_sums(before, traced, {})
+            ids = dict(zip(keys, log.cluster or log.key_names, strict=True))
+            where = "the log", "the covariates"
+            clusters, early = align_ids(clusters, early, ids, where=where)
+        return moments_of(clusters, [*groups], keys, traced.ratios, early)
 
-        found = plan_behavior(bound, parsed, None, plan)
+    found = plan_behavior(bound, parsed, None, plan)
+
+    def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         moments: pl.DataFrame = found.collect(engine="streaming")
         yield compared(moments, bound.by, traced.ratios, design, schema)
 
@@ -166,8 +171,7 @@ def schema_of(
 ) -> dict[str, pl.DataType]:
     """Return the columns of comparisons."""
     counts = dict.fromkeys(("clusters_control", "clusters_treatment"), pl.UInt32())
-    return {
-        **by,
+    own = {
         "measure": pl.String(),
         "arm": arm,
         **dict.fromkeys(NUMBERS, pl.Float64()),
@@ -175,6 +179,8 @@ def schema_of(
         "srm_p_value": pl.Float64(),
         **({"p_adjusted": pl.Float64()} if adjust else {}),
     }
+    require_distinct([*by, *own])
+    return {**by, **own}
 
 
 # -- moments: of numerator, denominator and their like before the experiment

@@ -15,6 +15,7 @@ from polars_rank._engine.request import AnyFrame
 from polars_rank._statistics.distributions import tail
 from polars_rank._statistics.intervals import require_level
 from polars_rank.clicks.behavior.impression import Impression
+from polars_rank.clicks.behavior.measures import Dwell
 from polars_rank.clicks.behavior.ratios import (
     Ratio,
     finished,
@@ -37,6 +38,7 @@ from polars_rank.clicks.log.log_columns import (
     column_of,
     refuse_options,
     require_arguments,
+    require_distinct,
 )
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.core import rules
@@ -151,7 +153,7 @@ def interleaving(  # type: ignore[misc]  # team= is an option, named here
     """
     _require(method, credit, no_click, test, team, credits, ranks)
     refuse_options(options, ["weight"], NO_WEIGHT)
-    require_arguments(n_resamples=(Count, n_resamples))
+    require_arguments(n_resamples=(Count, n_resamples), min_dwell=(Dwell, min_dwell))
     if depth is not None:
         require_arguments(depth=(Count, depth))
     require_level(level)
@@ -238,8 +240,7 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
     count = pl.Float64() if method == "probabilistic" else pl.UInt32()
     numbers = ("preference", "se", "lower", "upper", "p_value")
     team = types.get("team", pl.String())
-    return {
-        **{name: types[log.carried[name]] for name in log.by},
+    own = {
         **dict.fromkeys(("team_a", "team_b"), team),
         **dict.fromkeys(("impressions", "clicked"), pl.Int64()),
         **dict.fromkeys(("wins", "losses", "ties"), count),
@@ -247,6 +248,8 @@ def _schema(log: ClickLog, method: Method) -> dict[str, pl.DataType]:
         "clusters": pl.UInt32(),
         "effective_clusters": pl.Float64(),
     }
+    require_distinct([*log.by, *own])
+    return {name: types[log.carried[name]] for name in log.by} | own
 
 
 def _teams(log: ClickLog) -> list[Any]:

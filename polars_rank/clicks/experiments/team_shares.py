@@ -12,7 +12,11 @@ from polars_rank._statistics.distributions import chi_square_tail
 from polars_rank.clicks.experiments.crediting import NO_WEIGHT
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.impressions import require_sound_rows
-from polars_rank.clicks.log.log_columns import LogOptions, refuse_options
+from polars_rank.clicks.log.log_columns import (
+    LogOptions,
+    refuse_options,
+    require_distinct,
+)
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import rows_with_known
 
@@ -33,7 +37,8 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
     Returns
     -------
     A frame like ``log``: the ``by`` columns, ``position``, ``team``, ``documents``,
-    ``share`` of the position's, and ``p_value`` of equal shares (chi-square).
+    ``share`` of the position's, and ``p_value`` of equal shares (chi-square);
+    null where there is one team only.
 
     Examples
     --------
@@ -49,7 +54,8 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
     bound = rows_with_known(bound)
     by = bound.segments
     rows = require_sound_rows(bound).drop_nulls("team").with_columns(**by)
-    place = [*by, "position"]
+    place, own = [*by, "position"], ["team", "documents", "share", "p_value"]
+    require_distinct([*bound.by, "position", *own])
     found = rows.group_by(*place, "team").agg(documents=pl.len())
     n, whole = pl.col("documents"), pl.col("documents").sum()
     teams = found.select(teams=pl.col("team").n_unique())
@@ -63,7 +69,7 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
             _chi_square, return_dtype=pl.Float64, is_elementwise=True
         ),
     )
-    shown = found.select(*place, "team", "documents", "share", "p_value")
+    shown = found.select(*place, *own)
     ordered = shown.sort(*place, "team", nulls_last=True)
     return like_input(log, bound.titled(ordered))
 
@@ -71,4 +77,5 @@ def team_shares(  # type: ignore[misc]  # team= is an option, named here
 def _chi_square(rows: pl.Series) -> pl.Series:
     statistic, teams = (rows.struct.field(name) for name in rows.struct.fields)
     pairs = zip(statistic, teams, strict=True)
-    return pl.Series([chi_square_tail(x, n - 1) for x, n in pairs], dtype=pl.Float64)
+    tails = [chi_square_tail(x, n - 1) if n > 1 else None for x, n in pairs]
+    return pl.Series(tails, dtype=pl.Float64)

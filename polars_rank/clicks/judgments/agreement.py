@@ -183,6 +183,14 @@ def _joined(
             pairs = counted(copies, "pair")
             msg = f"{pairs} of query and document come twice in {where}; keep one each"
             raise ValueError(msg)
+        wrong = frame.filter(~pl.col("label").is_finite())
+        if number := wrong.select(pl.len()).collect().item():
+            labels = counted(number, "label")
+            msg = (
+                f"{labels} of {where} must be finite, not NaN or infinite; null is a "
+                "document that was not judged"
+            )
+            raise ValueError(msg)
     on = ["query", "doc"]
     labels = first.rename({"label": "a"}), second.rename({"label": "b"})
     both = labels[0].join(labels[1], on=on, how="full", coalesce=True)

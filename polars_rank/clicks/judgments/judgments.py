@@ -19,6 +19,7 @@ from polars_rank.clicks.log.log_columns import (
     LogOptions,
     refuse_options,
     require_arguments,
+    require_distinct,
 )
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.log.position_counts import (
@@ -26,7 +27,7 @@ from polars_rank.clicks.log.position_counts import (
     shown,
     unless_faulty,
 )
-from polars_rank.core.parameters import refuse
+from polars_rank.core.parameters import is_number, refuse
 
 JudgmentMethod: TypeAlias = Literal["ratio", "ips", "ctr", "coec", "affine"]
 
@@ -139,6 +140,7 @@ def judgments(
     found = found.with_columns(label=_graded(label, grades, grades_within))
     names = {role: bound.roles[role] for role in ("query", "doc")}
     columns = ["label", "estimate", "lower", "upper", "impressions", "clicks"]
+    require_distinct([*names.values(), *columns])
     found = found.select(*names, *columns).sort(*names)
     found = unless_faulty(found, bound)
     return like_input(log, faults_first(found, bound).rename(names))
@@ -163,8 +165,9 @@ def _require_choices(
         if isinstance(grades, bool) or grades < 2:
             refuse("grades", "at least 2", grades)
     elif grades is not None:
-        if not len(grades) or list(grades) != sorted(set(grades)):
-            refuse("grades", "thresholds in rising order", grades)
+        finite = len(grades) > 0 and all(is_number(grade) for grade in grades)
+        if not finite or list(grades) != sorted(set(grades)):
+            refuse("grades", "finite thresholds in rising order", grades)
         if within == "query":
             msg = "grades_within='query' is for a number of grades, not for thresholds"
             raise ValueError(msg)
@@ -177,8 +180,9 @@ def _require_choices(
             refuse(
                 "prior", "a pair of clicks and examinations, 'log' or 'query'", prior
             )
-        if pair and not all(float(x) > 0 for x in cast("tuple[float, float]", prior)):
-            refuse("prior", "above 0", prior)
+        numbers = cast("tuple[float, float]", prior) if pair else ()
+        if not all(is_number(x) and x > 0 for x in numbers):
+            refuse("prior", "above 0 and finite", prior)
     if level is not None:
         require_level(level)
         if method != "ctr" or prior is not None:  # all but those of Wilson

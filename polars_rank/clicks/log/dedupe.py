@@ -15,6 +15,7 @@ from polars_rank._engine.schema import bind_column, renamed, require_columns
 from polars_rank.clicks.log.click_log import ClickLog
 from polars_rank.clicks.log.log_columns import LogOptions
 from polars_rank.clicks.log.open_log import function_of_log
+from polars_rank.clicks.log.position_counts import unless_faulty
 
 MERGED = {"clicked": "max", "dwell": "max", "clicked_at": "min"}  # of a series
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -34,7 +35,8 @@ def dedupe(
     Filters, pages and reloads log a search anew. An impression that shows the same
     documents at the same positions for the same ``keys``, no later than ``within``
     after the last such one, is a repetition: its rows are dropped, and its clicks,
-    dwell times and click times go to the first one of the series.
+    dwell times and click times go to the first one of the series. Rows that were not
+    ``seen``, if that is named, are dropped before.
 
     Parameters
     ----------
@@ -46,14 +48,21 @@ def dedupe(
     keys
         Columns that are equal within a series: the user or session, and the query.
     **options
-        Columns of the log, ``clicked_null``, as in :class:`LogOptions`; ``time`` is
-        needed.
+        Columns of the log, ``clicked_null``, ``check``, as in :class:`LogOptions`;
+        ``time`` is needed.
 
     Returns
     -------
     A frame like ``log``, with the same columns and order: the rows of first
     impressions. ``clicked`` is whether any of the series was clicked; ``dwell``, if
     named, the longest; ``clicked_at``, if named, the earliest.
+
+    Raises
+    ------
+    ValueError, TypeError, polars.exceptions.ColumnNotFoundError
+        At once, for wrong arguments.
+    DataError
+        When collected, for rows that break a rule.
 
     Examples
     --------
@@ -83,32 +92,35 @@ def dedupe(
     schema = log.lazy().collect_schema()
     require_columns(same, schema, where="the log", argument="keys")
     roles, own = bound.roles, [f"same{i}" for i in range(len(same))]
-    names = [*bound.key_names, roles["doc"], roles["position"]]
+    given = log.lazy()
+    if "seen" in roles:
+        given = given.filter(roles["seen"])
+    places = [roles[r] for r in ("doc", "position", "page") if r in roles]
+    names = [*bound.key_names, *places]
     ids = [f"id{i}" for i in range(len(names))]
-    impression = ids[: len(bound.key_names)]
+    impression, place = ids[: len(bound.key_names)], ids[len(bound.key_names) :]
     united = {roles[role]: how for role, how in MERGED.items() if role in roles}
     best = {f"best{i}": name for i, name in enumerate(united)}
     for role in ("dwell", "clicked_at"):
         if role in roles:
             bind_column(role, roles[role], schema, where="the log")
     shown = [renamed(name, key) for name, key in zip(names, ids, strict=True)]
-    rows = log.lazy().select(
+    rows = given.select(
         *shown,
         *(renamed(name, key) for name, key in zip(same, own, strict=True)),
         renamed(roles["time"], "time"),
     )
-    first = _first_of_series(rows, impression, own, ids[-2:], seconds)
+    first = _first_of_series(rows, impression, own, place, seconds)
     merged = (
-        log.lazy()
-        .select(*shown, **{value: pl.col(name) for value, name in best.items()})
+        given.select(*shown, **{value: pl.col(name) for value, name in best.items()})
         .join(first, on=impression, nulls_equal=True)
-        .group_by(*(f"first{i}" for i in range(len(impression))), *ids[-2:])
+        .group_by(*(f"first{i}" for i in range(len(impression))), *place)
         .agg(getattr(pl.col(value), united[name])() for value, name in best.items())
         .rename({f"first{i}": name for i, name in enumerate(impression)})
     )
+    merged = unless_faulty(merged, bound, documents=False)
     keep = (
-        log.lazy()
-        .with_columns(
+        given.with_columns(
             pl.col(name).alias(own) for name, own in zip(names, ids, strict=True)
         )
         .join(merged, on=ids, how="inner", nulls_equal=True, maintain_order="left")
@@ -122,16 +134,14 @@ def _first_of_series(
     rows: pl.LazyFrame,
     impression: list[str],
     same: list[str],
-    shown: list[str],
+    place: list[str],
     seconds: float,
 ) -> pl.LazyFrame:
     """Find for each impression the first one of its series, ``first0`` ..."""
-    doc, position = shown
-    by_position = pl.struct(pl.col(position), pl.col(doc)).sort()
     lists = rows.group_by(impression).agg(
         *(pl.col(name).first() for name in same),
         pl.col("time").first(),
-        shown=by_position.implode().hash(),
+        shown=pl.struct(place).sort().implode().hash(),
     )
     order = [*same, "shown", "time", *impression]
     lists = lists.sort(order, nulls_last=True)
@@ -144,10 +154,12 @@ def _first_of_series(
     late = (gap > seconds).fill_null(value=True)
     begins = (other | late).fill_null(value=True)
     begins = begins | (pl.int_range(pl.len()) == 0)
+    # The row, not the id: filled forward, the id that is null would be another's.
+    head = pl.when(begins).then(pl.int_range(pl.len())).forward_fill()
     return lists.select(
         *impression,
         *(
-            pl.when(begins).then(pl.col(name)).forward_fill().alias(f"first{i}")
+            pl.col(name).gather(head).alias(f"first{i}")
             for i, name in enumerate(impression)
         ),
     )

@@ -66,7 +66,8 @@ class LogOptions(LogColumns, total=False):
     user, session, team, arm, propensity, flag
         Columns with the user and the session; the ranker that put the document into an
         interleaved list; the arm of an experiment; the probability that the position is
-        examined; whether an impression was answered without a click.
+        examined; whether an impression was answered without a click. Measures of
+        sessions refuse a null session, as ``cluster`` does a null user.
     seen
         Boolean column: only rows where it is true are used, e.g. those that were in
         the viewport.
@@ -75,7 +76,9 @@ class LogOptions(LogColumns, total=False):
     weight
         Column with the weight of an impression. Whole weights give the estimates of as
         many copies, and the errors of copies in the cluster of their original; counts,
-        such as ``impressions`` and ``clicks``, are of the log as it is.
+        such as ``impressions`` and ``clicks``, are of the log as it is. So are numbers
+        ``n`` of clusters: one of weight 0 counts, and errors have the factor
+        ``sqrt((n - 1) / n)``; filter it to leave it out.
     cluster
         Columns that identify the independent units, usually the users. Default: the
         impression, which gives intervals that are far too short if users come back.
@@ -83,9 +86,9 @@ class LogOptions(LogColumns, total=False):
         impression a value of its own, made of its id, or drop it.
     impressions
         A frame with one row for each impression, with or without results: its
-        ``impression`` columns, and those of ``by``, ``weight``, ``cluster``, ``user``
-        and ``arm`` that it knows better than the log. Without it, impressions without
-        results have no row, so they do not count.
+        ``impression`` columns, and those of ``by``, ``weight``, ``cluster``, ``user``,
+        ``session`` and ``arm`` that it knows better than the log. Without it,
+        impressions without results have no row, so they do not count.
     first_position
         0 if positions count from 0; results count from 1. There is a warning if no
         position of the log is 0.
@@ -93,7 +96,8 @@ class LogOptions(LogColumns, total=False):
         ``"zero"``: null is not a click; else an error.
     on_duplicate
         ``"first"``: of the rows of a document within an impression keep the upper one,
-        clicked if one of them was.
+        clicked or flagged if one of them was, with the earliest click and the longest
+        dwell time.
     check
         ``"strict"`` raises an error for rows that break a rule, ``"warn"`` warns,
         ``"off"`` does not check; ``"full"`` also finds duplicate documents within an
@@ -202,6 +206,16 @@ def refuse_options(
     for name in names:
         if given.get(name) is not None:
             raise ValueError(message.format(name=name))
+
+
+def require_distinct(columns: Sequence[str]) -> None:
+    """Raise an error for output columns of one name."""
+    if twice := sorted({name for name in columns if columns.count(name) > 1}):
+        msg = (
+            f"two output columns would be called {', '.join(map(repr, twice))}; rename "
+            "the input column or the measure"
+        )
+        raise ValueError(msg)
 
 
 def column_of(role: str) -> str:

@@ -16,6 +16,10 @@ FROM_ONE = (
     "first_position=0 says that positions count from 0, but the smallest is {least}, "
     "so results begin at position {first}; leave it out if positions count from 1"
 )
+MERGED = {  # of the rows of a document
+    **dict.fromkeys(("clicked", "dwell", "flag", "fault"), "max"),
+    **dict.fromkeys(("clicked_at", "wait"), "min"),
+}
 NARROW = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 
 
@@ -31,10 +35,11 @@ def clean(
     if "page" in schema:
         before = (pl.col("page").cast(pl.Int32, strict=False) - 1) * given["page_size"]
         position = position + before
+    columns = {"position": position, "clicked": _clicks(schema, given)}
+    if "swap" in schema:  # is a position, too
+        columns["swap"] = pl.col("swap").cast(pl.Int32)
     if given.get("first_position") == 0:
-        position = position + 1
-    clicked = _clicks(schema, given)
-    columns = {"position": position, "clicked": clicked}
+        columns |= {n: columns[n] + 1 for n in ("position", "swap") if n in columns}
     for name in ("dwell", "time", "clicked_at"):
         if name in schema:
             columns[name] = _seconds(pl.col(name), schema[name])
@@ -134,12 +139,11 @@ def united(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     if "doc" not in rows.collect_schema():
         msg = 'on_duplicate="first" needs a column with documents: name it with doc='
         raise ValueError(msg)
-    merged = {"clicked": "max", "dwell": "max", "clicked_at": "min", "fault": "max"}
     upper = pl.col("position").arg_min()
     on = [*keys, "doc"]
     values = [
-        getattr(pl.col(name), merged[name])()
-        if name in merged
+        getattr(pl.col(name), MERGED[name])()
+        if name in MERGED
         else pl.col(name).min()
         if name == "position"
         else pl.col(name).get(upper)

@@ -50,11 +50,13 @@ def checked(log: ClickLog, *, documents: bool) -> pl.LazyFrame:
     )
 
 
-def unless_faulty(found: pl.LazyFrame, log: ClickLog) -> pl.LazyFrame:
+def unless_faulty(
+    found: pl.LazyFrame, log: ClickLog, *, documents: bool = True
+) -> pl.LazyFrame:
     """Return what was found in a log, or an error if the log breaks a rule."""
     if log.check == "off":
         return found
-    sound = checked(log, documents=True).select(sound=pl.col("impressions") >= 0)
+    sound = checked(log, documents=documents).select(sound=pl.col("impressions") >= 0)
     both = found.join(sound, how="cross", maintain_order="left")
     return both.filter("sound").drop("sound")
 

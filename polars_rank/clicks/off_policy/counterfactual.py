@@ -74,7 +74,8 @@ def counterfactual(
     propensities
         A frame with ``position`` and ``propensity`` (or ``alpha`` and ``beta``, for
         ``"affine"`` and ``"dr"``), such as :func:`propensities` returns; columns of
-        ``by`` that it has are joined by. Or a number eta: ``position ** -eta``.
+        ``by`` that it has are joined by. Or a number eta, between -100 and 100:
+        ``position ** -eta``.
         Default: the column named with ``propensity=``, of absolute probabilities.
         These are taken as known: errors and intervals leave out theirs. ``"harvest"``
         estimates them from this log, segment by segment, as :func:`propensities` does,

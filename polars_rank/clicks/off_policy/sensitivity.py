@@ -15,7 +15,8 @@ from polars_rank._engine.checks.enforce import warn
 from polars_rank._engine.frame_function import like_input
 from polars_rank._engine.request import AnyFrame
 from polars_rank.clicks.behavior.ratios import sums
-from polars_rank.clicks.log.log_columns import LogOptions
+from polars_rank.clicks.bias.apply import STEEPEST
+from polars_rank.clicks.log.log_columns import LogOptions, require_distinct
 from polars_rank.clicks.log.open_log import function_of_log
 from polars_rank.clicks.off_policy.additive import AdditiveMeasure
 from polars_rank.clicks.off_policy.rankings import Systems, with_baseline
@@ -23,7 +24,6 @@ from polars_rank.clicks.off_policy.system_estimates import NO_CLICKS, tell_suppo
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.source import is_rereadable, lazy_source
 
-STEEPEST = 100
 SUPPORT = ("logged", "ranked")
 
 
@@ -109,6 +109,7 @@ def sensitivity(
         "difference": pl.Float64(),
         "crossover": pl.Boolean(),
     }
+    require_distinct([*bound.by, *(schema.keys() - by)])
 
     def read(_: Sequence[str]) -> Iterator[pl.DataFrame]:
         curves = [*_curves(task, by, grid, names.index(base))]

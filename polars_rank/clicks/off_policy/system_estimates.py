@@ -17,6 +17,7 @@ from polars_rank.clicks.behavior.ratios import (
     sums_of_clusters,
 )
 from polars_rank.clicks.log.impressions import error_of
+from polars_rank.clicks.log.log_columns import require_distinct
 from polars_rank.clicks.off_policy.weighing import Estimation
 from polars_rank.core.expr import ratio
 from polars_rank.core.rules import NO_SUPPORT
@@ -45,6 +46,7 @@ def estimate_systems(
     """Estimate a row per segment and system; ``bounded``: with an interval."""
     log, names = task.log, [s.name for s in task.systems]
     by = log.segments
+    require_distinct([*log.by, *RESULT])
     # Polars does not see that both sums below are of the same plan.
     rows = task.per_impression().with_columns(**by).cache()
     weight = log.times

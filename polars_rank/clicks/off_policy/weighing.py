@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
@@ -341,8 +342,8 @@ def _require_method(method: str, clip: float | None, reward: str | None) -> None
             else f'reward= is for methods "dr" and "dm", not "{method}"'
         )
         raise ValueError(msg)
-    if clip is not None and (method == "dm" or not clip > 0):
-        msg = f'clip must be above 0, and is not for method "dm": {clip!r}'
+    if clip is not None and (method == "dm" or not 0 < clip < math.inf):
+        msg = f'clip must be above 0 and finite, and is not for method "dm": {clip!r}'
         raise ValueError(msg)
 
 

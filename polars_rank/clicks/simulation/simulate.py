@@ -7,7 +7,7 @@ from typing import get_args
 
 from polars_rank.clicks.simulation.design import Logging, UserModel
 from polars_rank.clicks.simulation.draw import Simulation
-from polars_rank.core.parameters import refuse
+from polars_rank.core.parameters import is_number, refuse
 
 
 def simulate(
@@ -196,13 +196,19 @@ def _rules(d: Simulation) -> Iterator[tuple[str, str, bool, object]]:
     known, models = get_args(UserModel), [*d.user_model]
     possible = bool(models) and {*models} <= {*known}
     yield "user_model", f"one or more of {', '.join(known)}", possible, models
-    possible = all(share > 0 for share in d.user_model.values())
-    yield "user_model", "of positive shares", possible, dict(d.user_model)
+    possible = all(is_number(s) and s > 0 for s in d.user_model.values())
+    yield "user_model", "of positive shares, all finite", possible, dict(d.user_model)
     logged = get_args(Logging)
     yield "logging", f"one of {', '.join(logged)}", d.logging in logged, d.logging
     for name in ("examination", "eps_plus", "eps_minus"):
         values = list(getattr(d, name))
         possible = len(values) == d.k and all(0 <= value <= 1 for value in values)
         yield name, f"k = {d.k} probabilities", possible, values
-    yield "temperature", "above 0", d.temperature > 0, d.temperature
-    yield "user_sd", "at least 0", d.user_sd >= 0, d.user_sd
+    for name, rule, possible in (
+        ("temperature", "above 0 and finite", d.temperature > 0),
+        ("user_sd", "at least 0 and finite", d.user_sd >= 0),
+        ("lift", "a finite number", True),
+        ("zipf", "a finite number", True),
+    ):
+        value = getattr(d, name)
+        yield name, rule, possible and is_number(value), value

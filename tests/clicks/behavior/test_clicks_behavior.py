@@ -273,6 +273,16 @@ def test_values_of_impressions(seed):
             assert close(value, divided(*pairs[i])), (measure, i)
 
 
+def test_values_of_impressions_have_no_weight():
+    log = random_log(2)
+    plain = clicks.per_impression(log, [*MEASURES], **NAMED)
+    weights = [pl.col("impression_id") % 3, 0.1, pl.col("impression_id") / 7]
+    for weight in weights:
+        weighed = log.with_columns(w=weight)
+        found = clicks.per_impression(weighed, [*MEASURES], weight="w", **NAMED)
+        assert found.equals(plain)
+
+
 @pytest.mark.parametrize(
     ("seed", "per", "weight"),
     [
@@ -329,6 +339,19 @@ def test_measures_of_sessions(weight):
             )
             assert num, measure
             assert close(row[measure], num / den), measure
+
+
+@pytest.mark.parametrize("layout", ["any", "auto", "contiguous"])
+@pytest.mark.parametrize("measure", [*MEASURES_OF_SESSIONS])
+def test_unknown_sessions_are_not_one_session(measure, layout):
+    log = random_log(5).sort("impression_id")
+    some = pl.col("impression_id") % 4 == 0
+    log = log.with_columns(session_id=pl.when(~some).then("session_id"))
+    options = {"layout": layout, **NAMED}
+    with pytest.raises(DataError, match="sessions are not one session") as error:
+        clicks.behavior(log.lazy(), measure, **options).collect()
+    assert error.value.rule == "null_session"
+    clicks.behavior(log, "ctr", **options)  # asks for no session
 
 
 def test_measures_are_those_of_rankings_where_these_are():
@@ -665,6 +688,27 @@ def test_impressions_without_results():
     assert normal["impressions"].item() == 32
 
 
+@pytest.mark.parametrize("layout", ["any", "auto", "contiguous"])
+def test_segments_that_only_impressions_have_are_bounded(layout):
+    log = (
+        random_log(6, impressions=30)
+        .sort("impression_id")
+        .with_columns(query_id=pl.col("impression_id") % 4)
+    )
+    every = log.unique("impression_id").select("impression_id", seg="country")
+    none = pl.DataFrame({"impression_id": [100, 101], "seg": ["FR", "DE"]})
+    every = pl.concat([every, none])
+    options = {"by": "seg", "impressions": every, "layout": layout}
+    found = clicks.behavior(log.lazy(), "ctr", memory_limit="1GB", **options).collect()
+    segment = dict(every.iter_rows())
+    queries = defaultdict(set, {name: set() for name in segment.values()})
+    for row in log.iter_rows(named=True):
+        queries[segment[row["impression_id"]]].add(row["query_id"])
+    counted = dict(found.select("seg", "queries").iter_rows())
+    assert counted == {name: len(of) for name, of in queries.items()}
+    assert found.equals(clicks.behavior(log, "ctr", **options))
+
+
 def test_impressions_that_are_unknown_or_come_twice():
     log = random_log(6, impressions=5)
     ids = pl.DataFrame({"impression_id": [0, 1, 2, 3]})
@@ -746,6 +790,38 @@ def test_documents_that_come_twice():
         1.0,
         1.0,
     )
+
+
+def test_a_document_that_comes_twice_keeps_what_was_logged_of_its_clicks():
+    names = ["impression_id", "doc_id", "position", "clicked", "dwell", "clicked_at"]
+    twice = [
+        (1, "a", 1, 0, None, None, False),
+        (1, "b", 2, 1, 8.0, 109.0, False),
+        (1, "a", 3, 1, 40.0, 107.0, False),
+        (1, "a", 4, 1, 2.0, 120.0, False),
+        (2, "a", 1, 0, None, None, None),
+        (2, "a", 2, 0, None, None, True),
+    ]
+    once = [
+        (1, "a", 1, 1, 40.0, 107.0, False),
+        (1, "b", 2, 1, 8.0, 109.0, False),
+        (2, "a", 1, 0, None, None, True),
+    ]
+    measures = ["any_click", "time_to_first_click", "time_to_last_click", "dwell"]
+    measures += ["good_abandonment", "bad_abandonment", "satisfied_clicks", "rr"]
+    options = {n: n for n in ("dwell", "time", "clicked_at", "flag")}
+    first, wanted = (
+        clicks.per_impression(
+            pl.DataFrame(rows, [*names, "flag"], orient="row").with_columns(time=100.0),
+            measures,
+            on_duplicate=choice,
+            **options,
+        )
+        for rows, choice in ((twice, "first"), (once, "error"))
+    )
+    assert first.equals(wanted)
+    assert wanted["time_to_first_click"].to_list() == [7.0, None]
+    assert wanted["good_abandonment"].to_list() == [None, 1.0]
 
 
 AWKWARD = {

@@ -171,6 +171,13 @@ def test_clusters_of_two_definitions_are_not_merged(options, message):
         assert told.value.rule == "different_definition"
 
 
+def test_days_without_clusters_have_no_rows_and_add_none():
+    empty = states([DAYS[0].clear()])
+    assert clicks.merge_behavior(empty).is_empty()
+    found = clicks.merge_behavior([*empty, *states(DAYS[:2])])
+    assert found.equals(clicks.merge_behavior(states(DAYS[:2])))
+
+
 def test_covariates_have_every_measure():
     early = states(DAYS[:1], "rr")
     parts = states(DAYS[1:3], "ctr", by="arm")

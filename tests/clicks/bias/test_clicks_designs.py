@@ -107,6 +107,25 @@ def test_pairs_that_are_none(swap):
         clicks.propensities(nothing, "fair_pairs", swap="swap")
 
 
+@pytest.mark.parametrize(
+    ("method", "log"),
+    [("swap", random_log(13, gaps=0)), ("fair_pairs", fair_pairs_log(5))],
+)
+def test_swaps_count_from_0_or_over_all_pages(method, log):
+    wanted = clicks.propensities(log, method, swap="swap")
+    assert wanted["propensity"].n_unique() == 5
+    zero = log.with_columns(pl.col("position", "swap").cast(pl.UInt8) - 1)
+    found = clicks.propensities(zero, method, swap="swap", first_position=0)
+    assert found.equals(wanted)
+    place = pl.col("position") - 1
+    paged = log.with_columns(page=place // 2 + 1, position=place % 2 + 1)
+    pages = {"swap": "swap", "page": "page", "page_size": 2}
+    assert clicks.propensities(paged, method, **pages).equals(wanted)
+    paged = paged.with_columns(pl.col("position", "swap") - 1)
+    found = clicks.propensities(paged, method, first_position=0, **pages)
+    assert found.equals(wanted)
+
+
 # -- regression-EM
 
 
@@ -194,3 +213,30 @@ def test_regression_em_says_what_it_cannot_do():
     wrong = log.with_columns(gamma=1.5)
     with pytest.raises(DataError, match="found"):
         clicks.propensities(wrong, "regression_em", **call)
+
+
+def test_segments_of_regression_em_are_fitted_one_by_one():
+    rare = pl.when(pl.col("day") == 0).then(pl.col("clicked") & (pl.col("u") > "u6"))
+    log = random_log(8).with_columns(
+        pl.col("gamma") * 0.9 + 0.1, clicked=rare.otherwise("clicked")
+    )
+    unknown = log.with_columns(day=pl.lit(2, pl.Int64), gamma=pl.lit(None, pl.Float64))
+    log = pl.concat([log, unknown.with_columns(pl.col("impression_id") + 1000)])
+    call = {"method": "regression_em", "relevance": "gamma"}
+    with pytest.warns(UserWarning, match="of 2 without a propensity"):
+        both = clicks.propensities(log, by="day", **call)
+    steps = {}
+    for day in (0, 1):
+        one = clicks.propensities(log.filter(day=day), **call)
+        assert both.filter(day=day).drop("day").equals(one)
+        steps[day] = one["steps"][0]
+    assert steps[0] < steps[1]
+    missing = both.filter(day=2).select("note", "steps", "log_likelihood").unique()
+    assert missing.rows() == [("relevance is not known here", 0, 0.0)]
+    words = "did not converge in 7 steps|of 2 without a propensity"
+    with pytest.warns(UserWarning, match=words) as told:
+        found = clicks.propensities(log, by="day", max_steps=steps[0], **call)
+    assert sum("did not converge" in str(w.message) for w in told) == 1
+    assert found.filter(day=0).equals(both.filter(day=0))
+    assert set(found.filter(day=1)["note"]) == {"the fit did not converge"}
+    assert found.filter(day=1)["propensity"].null_count() == 5

@@ -671,6 +671,31 @@ def test_segments_are_logs_of_their_own():
             assert both.filter(pl.col("day") == day).drop("day").equals(one)
 
 
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("harvest", {}),
+        ("harvest", {"cluster": "u"}),
+        ("harvest", {"estimator": "all_pairs"}),
+        ("em", {}),
+        ("ctr", {"cluster": "u"}),
+        ("randomized", {"randomized": "shuffled"}),
+        ("swap", {"swap": "swap"}),
+        ("regression_em", {"relevance": "gamma"}),
+        ("trust", {"relevance": "gamma"}),
+    ],
+)
+def test_a_segment_of_nan_is_one(method, options):
+    log = random_log(14).with_columns(
+        seg=pl.when(pl.col("day") == 1).then(math.nan).otherwise(0.0)
+    )
+    wanted = clicks.propensities(log, method, by="day", **options)
+    found = clicks.propensities(log, method, by="seg", **options)
+    assert found.drop("seg").equals(wanted.drop("day"))
+    assert wanted["propensity"].null_count() == 0
+    assert found["seg"].is_nan().to_list() == [day == 1 for day in wanted["day"]]
+
+
 def test_positions_count_from_0_and_totals_are_a_log():
     log = random_log(12)
     wanted = clicks.propensities(log)

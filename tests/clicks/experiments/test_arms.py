@@ -252,6 +252,22 @@ def test_segments(log):
     assert found.head(2).drop("country").equals(alone)
 
 
+def test_a_segment_of_nan_is_one(log):
+    segment = {0: 1.0, 1: math.nan, 2: None}  # sorted in this order
+    log = log.with_columns(number=pl.col("user_id") % 3)
+    log = log.with_columns(seg=pl.col("number").replace_strict(segment))
+    options = {"arm": "arm", "control": "A"}
+    wanted = clicks.compare_arms(log, "ctr", by="number", **options)
+    found = clicks.compare_arms(log, "ctr", by="seg", **options)
+    assert found.drop("seg").equals(wanted.drop("number"))
+    named = wanted["number"].replace_strict(segment)
+    assert found["seg"].equals(named, null_equal=True)
+    state = clicks.behavior_state(
+        log, "ctr", by=["arm", "seg"], cluster="user_id", keep_clusters=True
+    )
+    assert clicks.merge_arms(state, **options).equals(found)
+
+
 def test_users_in_two_arms(log):
     mixed = log.with_columns(
         arm=pl.when(pl.col("impression_id") == 0)
@@ -303,6 +319,25 @@ def test_what_has_no_value(log):
     assert row.filter(pl.col("measure") == "first_click")["effect"].null_count() == 2
     zero = row.row(0, named=True)
     assert (zero["effect"], zero["se"], zero["relative"]) == (0.0, 0.0, None)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64])
+def test_users_of_the_time_before_are_of_any_whole_type(log, before, dtype):
+    options = {"arm": "arm", "control": "A"}
+    wanted = clicks.compare_arms(log, "ctr", covariates=before, **options)
+    other = before.with_columns(pl.col("user_id").cast(dtype))
+    found = clicks.compare_arms(log, "ctr", covariates=other, **options)
+    assert found.equals(wanted)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_users_that_are_never_equal_to_those_of_the_time_before(log, before, lazy):
+    text = before.with_columns(pl.col("user_id").cast(pl.String))
+    message = "'user_id' is U?Int.. in the log but String in the covariates, and these"
+    with pytest.raises(TypeError, match=message):
+        clicks.compare_arms(
+            log.lazy() if lazy else log, "ctr", arm="arm", control="A", covariates=text
+        )
 
 
 WRONG = [

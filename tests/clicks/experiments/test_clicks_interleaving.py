@@ -323,6 +323,12 @@ def test_the_shares_of_a_fair_draft():
     assert first["p_value"].item() < 1e-100
 
 
+def test_the_shares_of_one_team_prove_nothing():
+    found = clicks.team_shares(random_log(1, teams=1), team="team")
+    assert set(found["share"]) == {1.0}
+    assert set(found["p_value"]) == {None}
+
+
 def test_the_shares_of_segments():
     log = random_log(2, impressions=300).with_columns(half=pl.col("impression_id") % 2)
     both = clicks.team_shares(log, team="team", by="half")

@@ -26,6 +26,7 @@ LOG = pl.DataFrame(
     }
 )
 INFINITE = float("inf")
+ARMS = {"arm": "arm", "control": "A", "cluster": "u"}
 BY_ARM = pl.DataFrame(  # as of propensities(by="arm")
     {
         "arm": ["A", "A", "B", "B"],
@@ -268,6 +269,70 @@ def test_numbers_that_cannot_be(call, message):
         call()
 
 
+def weighed(**options):
+    return clicks.counterfactual(LOG, new="s", cluster="u", **options)
+
+
+def compared(label):
+    reference = LOG.select("query_id", "doc_id", label=1.0).unique()
+    wrong = pl.when(pl.col("doc_id") == "z").then(label).otherwise("label")
+    return clicks.agreement(reference.with_columns(label=wrong), reference)
+
+
+@pytest.mark.parametrize("number", [float("nan"), INFINITE, -INFINITE], ids=str)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: weighed(propensities=x), "a frame, or a number between -100 and"),
+        (lambda x: weighed(propensities=1.0, clip=x), "clip must be above 0 and fin"),
+        (
+            lambda x: clicks.judgments(LOG, propensities=x),
+            "a frame, or a number between -100 and",
+        ),
+        (lambda x: clicks.judgments(LOG, "ctr", prior=(x, 1.0)), "prior must be above"),
+        (lambda x: clicks.judgments(LOG, "ctr", prior=(1.0, x)), "prior must be above"),
+        (
+            lambda x: clicks.judgments(LOG, "ctr", grades=[x, 1]),
+            "grades must be finite",
+        ),
+        (
+            lambda x: clicks.judgments(LOG, "ctr", grades=[0, x]),
+            "grades must be finite",
+        ),
+        (
+            lambda x: clicks.interleaving(
+                LOG, team="arm", credit="satisfied", dwell="dwell", min_dwell=x
+            ),
+            "min_dwell must be a number of at least 0",
+        ),
+        (
+            lambda x: clicks.simulate(9, lift=x, n_arms=2),
+            "lift must be a finite number",
+        ),
+        (lambda x: clicks.simulate(9, zipf=x), "zipf must be a finite number"),
+        (
+            lambda x: clicks.simulate(9, temperature=x),
+            "temperature must be above 0 and",
+        ),
+        (lambda x: clicks.simulate(9, user_sd=x), "user_sd must be at least 0 and fin"),
+        (
+            lambda x: clicks.simulate(9, user_model={"pbm": 1.0, "dcm": x}),
+            "user_model must be of positive shares, all finite",
+        ),
+        (compared, "1 label of qrels must be finite, not NaN or infinite"),
+    ],
+)
+def test_numbers_that_are_not_finite(call, message, number):
+    with pytest.raises(ValueError, match=message):
+        call(number)
+
+
+@pytest.mark.parametrize("eta", [100, -100.0, 2000])
+def test_a_bias_that_no_log_has(eta):
+    with pytest.raises(ValueError, match="or a number between -100 and 100"):
+        weighed(propensities=eta)
+
+
 WRONG_TYPES = {
     "randomized": lambda log, c: clicks.propensities(log, "randomized", randomized=c),
     "swap": lambda log, c: clicks.propensities(log, "swap", swap=c),
@@ -292,3 +357,44 @@ def test_a_column_of_the_wrong_type_is_named_at_once(role):
     with pytest.raises(TypeError, match="column 'arm' of the log has dtype") as error:
         WRONG_TYPES[role](LOG.lazy(), "arm")
     assert "must be" in str(error.value)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("effect", lambda log, by: clicks.compare_arms(log, "ctr", by=by, **ARMS)),
+        ("measure", lambda log, by: clicks.compare_arms(log, "ctr", by=by, **ARMS)),
+        (
+            "p_adjusted",
+            lambda log, by: clicks.compare_arms(
+                log, "ctr", by=by, adjust="holm", **ARMS
+            ),
+        ),
+        ("scale", lambda log, by: estimated(log, new="s", by=by)),
+        ("crossover", lambda log, by: clicks.sensitivity(log, new="s", by=by)),
+        ("note", lambda log, by: clicks.propensities(log, by=by)),
+        ("steps", lambda log, by: clicks.propensities(log, by=by)),
+        ("wins", lambda log, by: clicks.interleaving(log, team="arm", by=by)),
+        ("share", lambda log, by: clicks.team_shares(log, team="arm", by=by)),
+        ("documents", lambda log, by: clicks.click_entropy(log, by=by)),
+        ("query_id", lambda log, by: clicks.click_entropy(log, by=by)),
+        ("label", lambda log, by: clicks.judgments(log, doc=by)),
+        ("rr", lambda log, by: clicks.per_impression(log, "rr", impression=by)),
+    ],
+)
+def test_columns_named_like_those_of_the_result(name, call, lazy):
+    log = LOG.with_columns(pl.lit("de").alias(name))
+    message = f"two output columns would be called '{name}'; rename the input column"
+    with pytest.raises(ValueError, match=message):
+        call(log.lazy() if lazy else log, name)
+
+
+@pytest.mark.parametrize("segment", ["effect", "srm_p_value"])
+def test_segments_of_states_named_like_those_of_compared_arms(segment):
+    log = LOG.with_columns(pl.lit("de").alias(segment))
+    state = clicks.behavior_state(
+        log, "ctr", by=["arm", segment], cluster="u", keep_clusters=True
+    )
+    with pytest.raises(ValueError, match="two output columns would be called"):
+        clicks.merge_arms(state, arm="arm", control="A")

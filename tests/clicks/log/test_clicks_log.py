@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from slow import slow
 
-from polars_rank import DataWarning, clicks, example
+from polars_rank import DataError, DataWarning, clicks, example
 from polars_rank.core.source import lazy_source
 
 
@@ -404,6 +404,54 @@ def test_repeated_searches_are_united(seed, lazy):
     shown = found.select("impression_id", "position", "clicked", "dwell").rows()
     assert sorted(shown) == wanted
     assert found["impression_id"].is_sorted(), "the order of rows is kept"
+
+
+@pytest.mark.parametrize("rule", [r for r in BROKEN if r != "duplicate_shown"])
+def test_no_broken_log_is_united(rule):
+    log = one(**BROKEN[rule])
+    with pytest.raises(DataError) as error:
+        clicks.dedupe(log, **NAMED)
+    assert error.value.rule == rule.strip()
+
+
+def test_no_row_is_lost_where_an_impression_is_unknown():
+    log = pl.DataFrame(
+        {
+            "impression_id": [1, 1, None, None],
+            "user_id": 1,
+            "query_id": "q",
+            "doc_id": ["a", "b", "a", "c"],
+            "position": [1, 2, 1, 2],
+            "clicked": [0, 0, 1, 0],
+            "time": [0.0, 0.0, 9e5, 9e5],
+        }
+    )
+    assert clicks.dedupe(log, time="time", check="off").equals(log)
+    with pytest.warns(DataWarning, match="impression ids are null"):
+        assert clicks.dedupe(log, time="time", check="warn").equals(log)
+
+
+def test_repeated_searches_in_pages_and_with_rows_that_were_not_seen():
+    rng = random.Random(4)
+    rows = []
+    for i in range(60):
+        docs = rng.choice([["a", "b", "c"], ["a", "c", "b"]])
+        depth = rng.randrange(1, 4)  # rows that were seen
+        for position, doc in enumerate(docs, start=1):
+            seen, clicked = position <= depth, rng.random() < 0.3
+            rows.append((i, "u", "q", doc, position, clicked, 60.0 * i, seen))
+    names = ["impression_id", "user_id", "query_id", "doc_id", "position", "clicked"]
+    log = pl.DataFrame(rows, schema=[*names, "time", "seen"], orient="row")
+    wanted = clicks.dedupe(log, time="time", within=120)
+    place = pl.col("position") - 1
+    paged = log.with_columns(page=place + 1, position=pl.lit(1))  # one per page
+    pages = {"page": "page", "page_size": 1}
+    found = clicks.dedupe(paged, time="time", within=120, **pages)
+    assert found.drop("page", "position").equals(wanted.drop("position"))
+    wanted = clicks.dedupe(log.filter("seen"), time="time", within=120)
+    assert wanted.height < log.filter("seen").height
+    found = clicks.dedupe(log, time="time", within=120, seen="seen")
+    assert found.equals(wanted)
 
 
 def test_times_in_words():

@@ -10,6 +10,7 @@ heavy click, and no three.
 from __future__ import annotations
 
 import inspect
+import math
 import random
 from datetime import datetime, timedelta
 
@@ -200,6 +201,19 @@ def test_whole_weights_are_copies(call, least):
     ignored = COUNTS if least else [*COUNTS, *ERRORS]
     found, wanted = (frame.drop(ignored, strict=False) for frame in (found, wanted))
     assert_frame_equal(found, wanted, rel_tol=1e-10, abs_tol=1e-12)
+
+
+def test_a_cluster_of_weight_0_is_one_of_the_log():
+    log = random_log(3).with_columns(w=(pl.col("u") != "u1").cast(pl.Int64))
+    options = {"interval": "normal", **USERS}
+    found = clicks.behavior(log, "ctr", weight="w", **options)
+    without = clicks.behavior(log.filter(w=1), "ctr", **options)
+    n = log["u"].n_unique()
+    assert (found["clusters"].item(), without["clusters"].item()) == (n, n - 1)
+    assert found["estimate"].item() == pytest.approx(without["estimate"].item())
+    factors = math.sqrt((n - 1) / n), math.sqrt((n - 2) / (n - 1))
+    ratio = found["se"].item() / without["se"].item()
+    assert ratio == pytest.approx(factors[0] / factors[1], rel=1e-10)
 
 
 @pytest.mark.parametrize("call", REFUSED)
