@@ -185,10 +185,9 @@ def _joined(
             raise ValueError(msg)
         wrong = frame.filter(~pl.col("label").is_finite())
         if number := wrong.select(pl.len()).collect().item():
-            labels = counted(number, "label")
             msg = (
-                f"{labels} of {where} must be finite, not NaN or infinite; null is a "
-                "document that was not judged"
+                f"{counted(number, 'label')} of {where} must be finite, not NaN or "
+                "infinite; null is a document that was not judged"
             )
             raise ValueError(msg)
     on = ["query", "doc"]
