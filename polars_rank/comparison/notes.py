@@ -64,12 +64,13 @@ def _notes(study: Study) -> list[pl.Expr]:
     clustered = study.columns.cluster is not None
     unit = "cluster" if clustered else "query"
     n, queries = pl.col("n"), pl.col("queries")
-    changed, few, same = CHANGED, FEW_CHANGED, pl.col("error") == 0
+    changed, few, constant = CHANGED, FEW_CHANGED, pl.col("error") == 0
+    nothing = pl.col("mean").abs() <= pl.col("rounding")
     said: list[pl.Expr] = [
         pl.when(queries == 0).then(pl.lit("no query")),
         pl.when((n == 1) & (queries >= 1)).then(pl.lit(f"one {unit}")),
-        pl.when(same & (changed == 0)).then(pl.lit("no query changed")),
-        pl.when(same & (changed != 0)).then(pl.lit("constant difference")),
+        pl.when(constant & nothing).then(pl.lit("no query changed")),
+        pl.when(constant & ~nothing).then(pl.lit("constant difference")),
         pl.when(few & (changed == 1)).then(pl.lit(f"only 1 query differs{ANY}")),
         pl.when(few & (changed > 1)).then(
             pl.format(f"only {{}} queries differ{ANY}", changed)

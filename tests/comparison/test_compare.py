@@ -1175,6 +1175,11 @@ def test_one_system():
         pr.compare(values("A").drop("system"))
 
 
+def test_all_ties_may_differ():
+    found = only(two([0.25] * 9, [0.5] * 9), tie=0.25)
+    assert (found["ties"], found["note"]) == (9, "constant difference")
+
+
 @pytest.mark.parametrize("test", [t for t in get_args(TestName) if t != "tost"])
 def test_no_query_changed(test):
     found = only(two(A, A), test=test)
