@@ -242,4 +242,6 @@ def not_null(name: str) -> pl.Expr:
             raise DataError(msg, rule="null_key", count=count)
         return values
 
-    return pl.col(name).map_batches(passed, is_elementwise=True)
+    return pl.col(name).map_batches(
+        passed, return_dtype=pl.self_dtype(), is_elementwise=True
+    )

@@ -107,6 +107,17 @@ def test_a_share_that_times_have_exactly(cuts, monkeypatch):
         assert test["time"].to_list() == [*range(16 - tested, 16)]
 
 
+def test_ids_of_categories_are_as_text():
+    text = drawn(7).with_columns(pl.col("user_id", "item_id").cast(pl.String))
+    log = text.with_columns(pl.col("user_id", "item_id").cast(pl.Categorical))
+    for how in ("last", "time", "users"):
+        found, expected = recommend.split(log, how), recommend.split(text, how)
+        assert [part.schema for part in found] == [log.schema] * 2
+        assert [p.rows() for p in found] == [p.rows() for p in expected]
+    found, expected = (recommend.check_split(rows, rows) for rows in (log, text))
+    assert found.findings.equals(expected.findings)
+
+
 def test_one_time_and_no_rows():
     """Then there is nothing to test on."""
     log = drawn(4).with_columns(time=7)
