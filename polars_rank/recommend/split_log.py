@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -214,7 +215,8 @@ def last_of_train(times: pl.LazyFrame, share: float) -> pl.DataFrame:
     size = times.select(pl.len()).collect(engine="streaming").item()
     if not size:
         return times.select(time.max()).collect()
-    nth = math.ceil((1 - share) * size)
+    # As it is written: 1 - 0.7 as a float is more than 0.3.
+    nth = size - math.floor(Fraction(str(share)) * size)
     every = times.with_row_index(PLACE).filter(pl.col(PLACE) % (size // CUTS + 1) == 0)
     cuts = every.select(time).unique().collect(engine="streaming").to_series().sort()
     within = time.map_batches(

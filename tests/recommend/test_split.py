@@ -107,6 +107,14 @@ def test_a_share_that_times_have_exactly(cuts, monkeypatch):
         assert test["time"].to_list() == [*range(16 - tested, 16)]
 
 
+def test_a_share_is_as_it_is_written():
+    """As floats, 1 - 0.7 is above 0.3, and 0.29 x 100 below 29."""
+    log = pl.DataFrame({"time": [i // 10 for i in range(1000)]})
+    for percent in range(1, 100):
+        test = recommend.split(log, "time", test_share=percent / 100).test
+        assert test.height == 10 * percent
+
+
 def test_ids_of_categories_are_as_text():
     text = drawn(7).with_columns(pl.col("user_id", "item_id").cast(pl.String))
     log = text.with_columns(pl.col("user_id", "item_id").cast(pl.Categorical))
