@@ -386,6 +386,13 @@ def test_a_log_without_rows():
     assert recommend.merge_sampled(state, "hits@2").equals(found)
 
 
+def test_the_ranks_that_are_not_told_apart_are_counted():
+    """49 negatives of 196 items: 1 in 4, though 1/196 x 49 is less as a float."""
+    log = pl.DataFrame({"user_id": 1, "label": [1, *[0] * 49], "score": [*range(50)]})
+    with pytest.warns(DataWarning, match="the first 4 ranks apart"):
+        recommend.sampled(log, "hits@1", n_items=196)
+
+
 @pytest.mark.parametrize(
     ("measure", "least"),
     [("hits@5", 200), ("ndcg@50", 334), ("rr", 334), ("hits@20", 50)],
