@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank._engine.request import Request
+from polars_rank._engine.roles import is_text
 from polars_rank._engine.schema import (
     JUDGMENTS,
     BoundFrame,
@@ -312,7 +313,8 @@ def normalize(
     by_doc = convention.ties in ("doc_desc", "doc_asc")
     doc = dtypes.get("doc")
     late = integers_late and doc is not None and doc.is_integer() and not keep_rank
-    if by_doc and doc not in (None, pl.Binary) and not late:
+    # Dates, times, Booleans and bytes are in the order of their text.
+    if by_doc and doc is not None and (doc.is_integer() or is_text(doc)) and not late:
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
     if convention.score_dtype == "float32" and "score" in dtypes:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))

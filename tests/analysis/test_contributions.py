@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from loops import LOOPS
 from polars.testing import assert_frame_equal
-from random_lists import labels_of, lists_of, random_qrels, random_run
+from random_lists import IDS, labels_of, lists_of, random_qrels, random_run
 from slow import slow
 
 import polars_rank as pr
@@ -235,6 +235,20 @@ def test_columns_have_the_names_and_types_of_the_user():
     renamed = log.rename({"q": "rank", "d": "doc_id", "s": "score", "g": "label"})
     with pytest.raises(ValueError, match="two columns would be called 'rank'"):
         analysis.contributions(renamed, "rr", query="rank")
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_ids_keep_their_type_and_are_compared_as_text(ids):
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ids, "score": [2.0, 2.0]})
+    qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ids[1:], "label": [1]})
+    firsts = {"doc_desc": 1, "optimistic": 1, "expected": 0.75}
+    firsts |= {"doc_asc": 0.5, "order": 0.5, "pessimistic": 0.5}
+    for ties, first in firsts.items():
+        for more in ({}, {"memory_limit": "1GB"}):
+            found = analysis.contributions(run, "rr", qrels=qrels, ties=ties, **more)
+            assert found.schema["doc_id"] == ids.dtype
+            added = dict(found.select("doc_id", "contribution").rows())
+            assert added == {ids[0]: 0, ids[1]: first}
 
 
 def test_what_is_no_argument_is_told():
