@@ -88,10 +88,12 @@ def split(
 
     Notes
     -----
-    The hash is that of the text ``seed``, unit separator (U+001F), user: each byte b at
-    place i gives the finalizer of SplitMix64 of b + 256 i, and the finalizer of their
-    sum plus the length is the hash. It depends on no version of Polars. A user is in
-    the test if the hash is below ``test_share`` x 2^64.
+    The hash is that of the text ``seed``, unit separator (U+001F), user; for ties, with
+    another separator and the item. Each byte b in UTF-8, at place i from 0 on, gives
+    what SplitMix64 returns from the state b + 256 i (it adds 0x9E3779B97F4A7C15, then
+    mixes). The hash is what it returns from their sum plus the number of bytes, modulo
+    2^64; it depends on no version of Polars. A user is in the test if the hash is below
+    ``test_share`` x 2^64.
 
     Examples
     --------

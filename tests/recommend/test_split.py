@@ -7,6 +7,7 @@ import pytest
 from plain_ranks import plain_hash
 
 from polars_rank import DataError, recommend
+from polars_rank.core.exact.stable_hash import stable_hash
 from polars_rank.recommend import split_log, split_report
 
 
@@ -37,6 +38,12 @@ def test_last_is_that_of_a_loop(n, ties, memory, monkeypatch):
         )
         assert test.rows() == [r for i, r in enumerate(log.rows()) if i in last]
         assert train.rows() == [r for i, r in enumerate(log.rows()) if i not in last]
+
+
+def test_the_hash_is_by_whole_steps_of_splitmix64():
+    """Its published first number from state 0 is the hash of no bytes."""
+    found = pl.select(stable_hash([pl.lit("")])).item()
+    assert found == plain_hash("") == 0xE220A8397B1DCDAF
 
 
 def test_users_are_hashed_as_documented():
