@@ -719,8 +719,9 @@ def test_wrong_arguments(measure, options, error, told):
         )
 
 
-def test_rows_in_any_order_give_the_same_bits():
-    options = {"qrels": NEW, "qrels_before": OLD, **ZERO}
+@pytest.mark.parametrize("ties", ["doc_desc", "optimistic", "pessimistic"])
+def test_rows_in_any_order_give_the_same_bits(ties):
+    options = {"qrels": NEW, "qrels_before": OLD, "ties": ties, **ZERO}
     found = analysis.reasons(BEFORE, AFTER, "ap", **options)
     changed = analysis.changes(BEFORE, AFTER, pairs="all")
     before, after = (
