@@ -231,15 +231,15 @@ MUTANTS = (
     Mutant(
         "documents break ties the other way",
         RANKING,
-        '"doc_desc": (doc, True)',
-        '"doc_desc": (doc, False)',
+        '"doc_desc": ([doc], True)',
+        '"doc_desc": ([doc], False)',
         "golden",
     ),
     Mutant(
         "pessimistic ties are optimistic",
         RANKING,
-        '"pessimistic": (grade, False)',
-        '"pessimistic": (grade, True)',
+        '"pessimistic": ([grade, last], False)',
+        '"pessimistic": ([grade, last], True)',
         "frames:test_values reference:all_metrics",
     ),
     Mutant(

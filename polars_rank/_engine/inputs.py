@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank._engine.request import Request
+from polars_rank._engine.roles import is_text
 from polars_rank._engine.schema import (
     JUDGMENTS,
     BoundFrame,
@@ -168,9 +169,8 @@ def _bind_run(
     columns = request.columns
     if request.qrels is None:
         roles = ["score", "rank", "label", "doc"]
-        by_doc = request.convention.ties in ("doc_desc", "doc_asc")
         copies = request.convention.on_duplicate != "error"
-        needed = by_doc or copies or request.contributions or request.list_depth
+        needed = request.by_doc or copies or request.contributions or request.list_depth
         if request.check == "off" and not needed:
             roles.remove("doc")
         run = bind_columns(
@@ -309,10 +309,11 @@ def normalize(
     if convention.on_duplicate == "best" or (keep_rank and not ranked):
         ids = ["doc", *(["subtopic"] if "subtopic" in dtypes else [])]
         frame = best_of_copies(frame, schema.keys, ids, contiguous=contiguous)
-    by_doc = convention.ties in ("doc_desc", "doc_asc")
     doc = dtypes.get("doc")
     late = integers_late and doc is not None and doc.is_integer() and not keep_rank
-    if by_doc and doc not in (None, pl.Binary) and not late:
+    # Dates, times, Booleans and bytes are in the order of their text.
+    as_text = doc is not None and (doc.is_integer() or is_text(doc))
+    if request.by_doc and as_text and not late:
         frame = frame.with_columns(pl.col("doc").cast(pl.String))
     if convention.score_dtype == "float32" and "score" in dtypes:
         frame = frame.with_columns(pl.col("score").cast(pl.Float32))

@@ -57,6 +57,7 @@ from polars_rank.measures.measure import (
 )
 
 AnyFrame: TypeAlias = pl.DataFrame | pl.LazyFrame
+BY_GRADE = ("optimistic", "pessimistic")
 Beside: TypeAlias = pl.LazyFrame | Literal["all"]
 Grouping: TypeAlias = Literal["sort", "contiguous", "hash"]
 Result: TypeAlias = Literal["values", "means", "both", "sums"]
@@ -269,6 +270,17 @@ class Request:
     def relevant_items(self) -> bool:
         """Whether the relevant items of a user are needed that the list lacks."""
         return any(map(needs_relevant_items, self.measures))
+
+    @cached_property
+    def by_doc(self) -> bool:
+        """Whether ids order ties: of equal labels only where documents are told apart.
+
+        These are interchangeable for a value, but may be returned, or have subtopics.
+        """
+        if self.convention.ties in BY_GRADE:
+            subtopics = self.columns.names["subtopic"] is not None
+            return self.contributions or self.list_depth > 0 or subtopics
+        return self.convention.ties in ("doc_desc", "doc_asc")
 
     @property
     def inputs(self) -> list[pl.LazyFrame]:

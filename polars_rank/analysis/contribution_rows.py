@@ -182,7 +182,7 @@ def first_documents(
 ) -> pl.LazyFrame:
     """Return the documents that may be among the first k, under internal names.
 
-    With ``names`` of the ids, they are as in the run: integers are text within a plan.
+    With ``names`` of the ids, they are as in the run: some are text within a plan.
     With equal scores they are more than k: all that one order or another has there.
     """
     run = bind_inputs(request).run
@@ -292,15 +292,14 @@ def _of_lists(rows: pl.LazyFrame, request: Request, kept: pl.Expr) -> pl.LazyFra
 
 
 def _doc(request: Request) -> pl.Expr:
-    """Return the document id under its name, as an integer again if it was one."""
+    """Return the document id under its name, of the type it had: text orders ties."""
     doc = request.columns.names["doc"]
     assert doc is not None
     dtype = bind_inputs(request).run.frame.collect_schema()["doc"]
     found = pl.col(DOCUMENTS).struct.field("doc")
     if request.convention.on_duplicate == "keep_rank":  # with the number of the copy
         found = found.struct.field("doc")
-    found = found.cast(dtype) if dtype.is_integer() else found
-    return found.alias(name_of(doc))
+    return found.cast(dtype).alias(name_of(doc))
 
 
 def _require_distinct_names(request: Request) -> None:

@@ -106,7 +106,7 @@ def _in_order(
     keys, downwards = [known], [False]
     if score is not None:
         text = None if doc is None else as_expr(doc).cast(pl.String)
-        keys, downwards = order_by(known, label=label, doc=text, ties=ties)
+        keys, downwards = order_by(known, label=label, doc=text, ties=ties, apart=True)
     # Adding 0 refuses text, which a cast would read as numbers.
     rows = pl.struct(
         (label + 0).alias("label"),

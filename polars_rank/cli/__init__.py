@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         more = ""
         if words[:1] == ["measures"] and "Unused Tokens" in str(error):
             more = f" A measure is explained by: polars-rank explain {words[1]}"
-        if {"-k", "--k", "--cutoff"} & {*words}:
+        if {"-k", "--k", "--cutoff"} & {*words} and "-m" in options(words):
             more = " A cutoff is part of the measure: -m ndcg@10"
         return _fail(sentence(error) + more, 2)
     except KeyboardInterrupt:

@@ -68,8 +68,10 @@ CHOICES: dict[str, Disputed] = {
             "(without ids: in input order)",
             "order": "equal scores keep the input order",
             "expected": "the value is the mean over all orders of equal scores",
-            "optimistic": "of equal scores, the best grade comes first",
-            "pessimistic": "of equal scores, the worst grade comes first",
+            "optimistic": "of equal scores, the best grade comes first, the "
+            "unjudged last",
+            "pessimistic": "of equal scores, the unjudged come first, then the "
+            "worst grade",
         },
     ),
     "score_dtype": Disputed(

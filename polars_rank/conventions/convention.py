@@ -47,7 +47,8 @@ class Convention:
         Order of equal scores. ``"doc_desc"`` and ``"doc_asc"`` need document ids;
         without them, ties keep the input order, as in ``"order"``. ``"expected"`` is
         the mean over all orders. ``"optimistic"`` and ``"pessimistic"`` order by grade,
-        so they are bounds if gains rise with the grade.
+        with the unjudged below all others, so they are bounds if gains rise with the
+        grade.
     score_dtype
         Type in which scores are compared: as ``"given"``, or ``"float32"``.
     missing

@@ -244,9 +244,13 @@ def require_order(
     for name, norm in zip(bound.runs, recipe.norms, strict=True):
         own = descending[name] if isinstance(descending, Mapping) else descending
         if norm.name == "min_max_inverted" and (how.depth is not None or not own):
+            why = (
+                "but depth= would cut off the best; give descending=False instead, with"
+                if own
+                else "and so does descending=False, which goes with"
+            )
             msg = (
-                f"run {name!r}: norm='min_max_inverted' turns distances around, but "
-                "depth= would cut off the best; give descending=False instead, with "
+                f"run {name!r}: norm='min_max_inverted' turns distances around, {why} "
                 "norm='min_max'"
             )
             raise ValueError(msg)

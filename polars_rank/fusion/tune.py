@@ -32,7 +32,7 @@ from polars_rank.fusion.bound_runs import (
 )
 from polars_rank.fusion.cross_validation import CANDIDATE, cross_validated
 from polars_rank.fusion.formulas.methods import METHODS, Method
-from polars_rank.fusion.fuse import require_order, require_training, treatment_of
+from polars_rank.fusion.fuse import require_order, treatment_of
 from polars_rank.fusion.fused_values import fused_values
 from polars_rank.fusion.ranked_list import Copies, Treatment
 from polars_rank.fusion.recipe import Norms, Recipe, method_of, recipe_of
@@ -121,8 +121,8 @@ def tune(
     Raises
     ------
     ValueError
-        For a method without weights and parameters, an empty grid, more folds than
-        queries.
+        For a method without weights and parameters, or one that learns, an empty grid,
+        more folds than queries.
     DataError
         For rows that break a rule.
 
@@ -162,7 +162,6 @@ def tune(
     recipes = [_recipe(names, method, norm, candidate) for candidate in candidates]
     bound = bind_runs(opened, columns, descending)
     require_order(recipes[0], bound, how, descending)
-    require_training(recipes[0], None)
 
     rows = _fused(bound, recipes, how)
     own = [bound.names[key] for key in (*bound.keys, "doc")]
@@ -208,12 +207,19 @@ def _candidates(
     steps: int,
 ) -> list[dict[str, Any]]:
     """Return keyword arguments of ``fuse``, to be tried in this order."""
+    if method.learns:
+        msg = (
+            f"method {method.name!r} learns from judgments of training queries, and "
+            "tune has none apart from those it compares by; give fuse(train=) some"
+        )
+        raise ValueError(msg)
     if grid is None:
         grid = method.grid
         if not grid and method.weighted:
             grid = {"weights": weight_grid(names, steps=steps)}
     if not grid:
-        able = [m.name for m in METHODS.values() if m.weighted or m.parameters]
+        every = (m for m in METHODS.values() if not m.learns)
+        able = [m.name for m in every if m.weighted or m.parameters]
         msg = (
             f"method {method.name!r} has no parameter and no weights to tune; those "
             f"that have: {', '.join(able)}"

@@ -17,6 +17,7 @@ Sink: TypeAlias = Callable[[pl.LazyFrame, Path], object]
 
 _IDS = ("query_id", "doc_id", "iteration", "system")
 _NUMBERS = ("score", "label")
+INFERRED = 10_000  # rows of text that tell its columns and their types
 TREC_TEXT = "TREC text"
 
 
@@ -61,9 +62,11 @@ def _scan_ipc(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
 def _scan_ndjson(paths: Sequence[str], hive: bool | None) -> pl.LazyFrame:
     # scan_ndjson has no glob= (Polars 2.1): names of files must not act as patterns.
     files = list(paths) if hive is None else [glob.escape(path) for path in paths]
-    names = pl.scan_ndjson(files).collect_schema().names()
-    numbers = {n: pl.Float64() for n in names if n in _NUMBERS}
-    return pl.scan_ndjson(files, schema_overrides=numbers or None)
+    found = pl.scan_ndjson(files, infer_schema_length=INFERRED).collect_schema()
+    numbers = {n: pl.Float64() for n in found if n in _NUMBERS}
+    return pl.scan_ndjson(
+        files, schema_overrides=numbers or None, infer_schema_length=INFERRED
+    )
 
 
 def scan_separated(
@@ -100,7 +103,7 @@ def scan_separated(
         list(paths),
         separator=separator,
         schema_overrides=dtypes | given,
-        infer_schema_length=10_000,
+        infer_schema_length=INFERRED,
         glob=hive is None,
     )
     if keep:

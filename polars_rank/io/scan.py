@@ -88,15 +88,23 @@ def scan(
     LazyFrame
         The columns of the source. In CSV the ids are text, so that ``007`` is not
         ``7``, and scores and labels Float64. Exports of Quepid have the usual names of
-        columns beside their own.
+        columns beside their own. The first 10,000 rows of CSV and NDJSON tell the other
+        types, and the columns of NDJSON: one that begins below is not read.
 
     Raises
     ------
     DataError
         If a file is missing, empty or not what its extension says. Bad lines of TREC
-        text are reported, with file and line, when the frame is collected.
+        text are reported, with file and line, when the frame is collected; a value of
+        CSV or NDJSON that does not fit its column is then an error of Polars.
     ValueError
         At once, for wrong arguments.
+
+    Notes
+    -----
+    In CSV and in TSV, a field that begins with a quote goes on to the next one, over
+    separators and line breaks. So in TSV that was written without quoting, lines
+    between two such fields become one row, without a word: write it with quoting.
 
     Examples
     --------

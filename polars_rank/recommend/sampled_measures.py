@@ -312,7 +312,7 @@ def _warn_of_few(measures: Sequence[OfRank], counts: Counts) -> bool:
     few = [m for m in measures if counts.negatives < _least(m, counts)]
     if few:
         least = max(_least(m, counts) for m in few)
-        first = ceil(1.0 / (counts.each * counts.negatives))
+        first = ceil(1.0 / (counts.each * counts.negatives) - 1e-9)
         names = ", ".join(m.name for m in few)
         warn(
             f"{names}: {counts.negatives:,.0f} negatives of {counts.items:,} items do "

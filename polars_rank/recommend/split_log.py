@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -87,10 +88,12 @@ def split(
 
     Notes
     -----
-    The hash is that of the text ``seed``, unit separator (U+001F), user: each byte b at
-    place i gives the finalizer of SplitMix64 of b + 256 i, and the finalizer of their
-    sum plus the length is the hash. It depends on no version of Polars. A user is in
-    the test if the hash is below ``test_share`` x 2^64.
+    The hash is that of the text ``seed``, unit separator (U+001F), user; for ties, with
+    another separator and the item. Each byte b in UTF-8, at place i from 0 on, gives
+    what SplitMix64 returns from the state b + 256 i (it adds 0x9E3779B97F4A7C15, then
+    mixes). The hash is what it returns from their sum plus the number of bytes, modulo
+    2^64; it depends on no version of Polars. A user is in the test if the hash is below
+    ``test_share`` x 2^64.
 
     Examples
     --------
@@ -214,7 +217,8 @@ def last_of_train(times: pl.LazyFrame, share: float) -> pl.DataFrame:
     size = times.select(pl.len()).collect(engine="streaming").item()
     if not size:
         return times.select(time.max()).collect()
-    nth = math.ceil((1 - share) * size)
+    # As it is written: 1 - 0.7 as a float is more than 0.3.
+    nth = size - math.floor(Fraction(str(share)) * size)
     every = times.with_row_index(PLACE).filter(pl.col(PLACE) % (size // CUTS + 1) == 0)
     cuts = every.select(time).unique().collect(engine="streaming").to_series().sort()
     within = time.map_batches(
@@ -242,4 +246,6 @@ def not_null(name: str) -> pl.Expr:
             raise DataError(msg, rule="null_key", count=count)
         return values
 
-    return pl.col(name).map_batches(passed, is_elementwise=True)
+    return pl.col(name).map_batches(
+        passed, return_dtype=pl.self_dtype(), is_elementwise=True
+    )

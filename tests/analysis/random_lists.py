@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, date, datetime, time
 
 import polars as pl
 
+# Two ids of every type; as text, the first is the smaller.
+IDS = [
+    pl.Series([10, 9]),
+    pl.Series(["a", "b"]),
+    pl.Series(["a", "b"], dtype=pl.Categorical),
+    pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"])),
+    pl.Series([b"a", b"b"]),
+    pl.Series([False, True]),
+    pl.Series([date(2025, 9, 30), date(2025, 10, 1)]),
+    pl.Series([time(9), time(10)]),
+    pl.Series([datetime(2025, 9, 30, tzinfo=UTC), datetime(2025, 10, 1, tzinfo=UTC)]),
+]
 RUN = {"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64}
 QRELS = {"query_id": pl.Int64, "doc_id": pl.String, "label": pl.Int64}
 

@@ -9,7 +9,7 @@ from itertools import permutations, product
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from random_lists import labels_of, lists_of, random_qrels, random_run
+from random_lists import IDS, labels_of, lists_of, random_qrels, random_run
 from slow import ENGINES
 
 import polars_rank as pr
@@ -247,6 +247,22 @@ def test_lazy_frames_and_buckets_give_the_same(engine, monkeypatch):
     spilled = analysis.changes(before, after, memory_limit="1GB", **options)
     assert_frame_equal(spilled.documents, expected.documents)
     assert_frame_equal(spilled.queries, expected.queries, abs_tol=1e-14)
+
+
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("memory_limit", [None, "1GB"])
+def test_ids_keep_their_type_and_are_compared_as_text(ids, memory_limit):
+    before = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ids, "score": [2, 1]})
+    after = before.with_columns(score=1)
+    qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ids[1:], "label": [1]})
+    for ties, first in (("doc_desc", 1), ("distance", 1), ("doc_asc", 0), ("order", 0)):
+        options = {"ties": ties, "memory_limit": memory_limit}
+        found = analysis.changes(before, after, 1, qrels=qrels, **options).documents
+        assert found.schema["doc_id"] == ids.dtype
+        entered = (ids[1], 2, 1, "entered", 1), (ids[0], 1, 2, "left", None)
+        assert found.drop("query_id").rows() == (
+            [*entered] if first else [(ids[0], 1, 1, "same", None)]
+        )
 
 
 def test_names_of_the_user_and_other_arguments():

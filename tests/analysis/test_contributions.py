@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from loops import LOOPS
 from polars.testing import assert_frame_equal
-from random_lists import labels_of, lists_of, random_qrels, random_run
+from random_lists import IDS, labels_of, lists_of, random_qrels, random_run
 from slow import slow
 
 import polars_rank as pr
@@ -237,6 +237,20 @@ def test_columns_have_the_names_and_types_of_the_user():
         analysis.contributions(renamed, "rr", query="rank")
 
 
+@pytest.mark.parametrize("ids", IDS)
+def test_ids_keep_their_type_and_are_compared_as_text(ids):
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ids, "score": [2.0, 2.0]})
+    qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ids[1:], "label": [1]})
+    firsts = {"doc_desc": 1, "optimistic": 1, "expected": 0.75}
+    firsts |= {"doc_asc": 0.5, "order": 0.5, "pessimistic": 0.5}
+    for ties, first in firsts.items():
+        for more in ({}, {"memory_limit": "1GB"}):
+            found = analysis.contributions(run, "rr", qrels=qrels, ties=ties, **more)
+            assert found.schema["doc_id"] == ids.dtype
+            added = dict(found.select("doc_id", "contribution").rows())
+            assert added == {ids[0]: 0, ids[1]: first}
+
+
 def test_what_is_no_argument_is_told():
     with pytest.raises(TypeError, match="contributions takes no tie; did you mean"):
         analysis.contributions(RUN, "rr", qrels=QRELS, tie="order")
@@ -300,7 +314,7 @@ def test_buckets_hold_the_documents_of_their_queries(monkeypatch):
 @pytest.mark.parametrize("ties", [None, "order", slow("optimistic")])
 def test_an_expression_gives_every_row_its_own(measure, ties):
     log = RUN.join(QRELS, on=["query_id", "doc_id"], how="left", maintain_order="left")
-    doc = "doc_id" if ties is None else None
+    doc = None if ties == "order" else "doc_id"
     share = pl.col("label").rank_eval.contribution(measure, "score", doc=doc, ties=ties)
     found = log.with_columns(contribution=share.over("query_id"))
     expected = analysis.contributions(log, measure, ties=ties)
@@ -350,6 +364,37 @@ def test_tied_documents_of_a_log_have_their_own_ranks():
         found = analysis.contributions(log.lazy(), "ap", **options).collect()
         for query, doc, rank, *_ in found.rows():
             assert lists[query].index(doc) == rank - 1
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+def test_equal_scores_go_by_grade_and_then_by_id(ties):
+    """The unjudged are below every grade; integers are compared as text."""
+    run = RUN.with_columns(doc_id=pl.col("doc_id").str.slice(1).cast(pl.Int64))
+    qrels = QRELS.with_columns(doc_id=pl.col("doc_id").str.slice(1).cast(pl.Int64))
+    judged, sign = labels_of(qrels), 1 if ties == "optimistic" else -1
+
+    def place(row):
+        query, doc, score = row
+        grade = judged.get(query, {}).get(doc, -9)
+        return sign * score, grade, str(doc)
+
+    wanted = {}
+    for query, rows in run.group_by("query_id"):
+        best = sorted(rows.rows(), key=place, reverse=sign == 1)
+        wanted |= {(*query, row[1]): i for i, row in enumerate(best, 1)}
+    shuffled = run.sample(fraction=1.0, shuffle=True, seed=5)
+    log = shuffled.join(qrels, on=["query_id", "doc_id"], how="left")
+    for frame, options in (
+        (shuffled, {"qrels": qrels}),
+        (shuffled.lazy(), {"qrels": qrels, "memory_limit": "1GB"}),
+        (log, {}),
+        (log.sort("query_id").lazy(), {}),
+    ):
+        found = analysis.contributions(frame, "ap", ties=ties, **options).lazy()
+        ranks = found.filter(pl.col("rank").is_not_null()).collect()
+        assert ranks.height > 100
+        for query, doc, rank, *_ in ranks.rows():
+            assert rank == wanted[query, doc]
 
 
 def test_any_order_of_rows_gives_the_same():

@@ -13,7 +13,7 @@ import pytest
 from loops import LOOPS
 from plain_reasons import drawn, reasons
 from polars.testing import assert_frame_equal
-from random_lists import labels_of, lists_of, random_qrels, random_run
+from random_lists import IDS, labels_of, lists_of, random_qrels, random_run
 from slow import ENGINES, slow
 
 import polars_rank as pr
@@ -277,6 +277,18 @@ def test_known_ranks_and_ids_of_other_types_give_the_same(measure):
     qrels = renamed(NEW, pl.Int32)
     found = analysis.reasons(before, after, measure, qrels=qrels, **ZERO)
     assert_frame_equal(found.summary, wanted.summary, abs_tol=1e-14)
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_documents_keep_the_type_of_their_ids(ids):
+    before = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ids, "score": [2, 1]})
+    after = before.with_columns(score=-pl.col("score"))
+    qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ids[1:], "label": [1]})
+    for ties in ("doc_desc", "order"):
+        found = analysis.reasons(before, after, "rr", qrels=qrels, ties=ties).documents
+        assert found.schema["doc_id"] == ids.dtype
+        rows = found.select("doc_id", "baseline_rank", "rank", "contribution").rows()
+        assert rows == [(ids[1], 2, 1, 0.5), (ids[0], 1, 2, 0.0)]
 
 
 def test_what_no_document_adds_has_a_row():
@@ -707,8 +719,9 @@ def test_wrong_arguments(measure, options, error, told):
         )
 
 
-def test_rows_in_any_order_give_the_same_bits():
-    options = {"qrels": NEW, "qrels_before": OLD, **ZERO}
+@pytest.mark.parametrize("ties", ["doc_desc", "optimistic", "pessimistic"])
+def test_rows_in_any_order_give_the_same_bits(ties):
+    options = {"qrels": NEW, "qrels_before": OLD, "ties": ties, **ZERO}
     found = analysis.reasons(BEFORE, AFTER, "ap", **options)
     changed = analysis.changes(BEFORE, AFTER, pairs="all")
     before, after = (

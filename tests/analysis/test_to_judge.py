@@ -8,6 +8,7 @@ from itertools import combinations, product
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from random_lists import IDS
 from reference import METRICS, Doc
 from slow import slow
 
@@ -344,6 +345,15 @@ def test_equal_stakes_are_in_the_order_of_ids():
     rows = found.with_columns(pl.col("stake").round(10))
     by = ["reverses", "stake", "query_id", "doc_id"]
     assert rows.equals(rows.sort(by, descending=[True, True, False, False]))
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_ids_keep_their_type(ids):
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ids, "score": [2, 1]})
+    qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ids[1:], "label": [1]})
+    found = analysis.to_judge(run, "rr", qrels=qrels)
+    assert found.schema["doc_id"] == ids.dtype
+    assert found.select("doc_id", "rank", "stake").rows() == [(ids[0], 1, 0.5)]
 
 
 def test_choices_count_as_in_a_convention():

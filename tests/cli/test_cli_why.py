@@ -221,6 +221,7 @@ def test_to_judge(files, capsys):
         (["reasons", "old.run", "new.run"], "name the judgments, last or with --qrels"),
         (["reasons", "old.run", "qrels"], "name two runs or more, and the judgments"),
         (["changes", "old.run", "new.run", "--table", "segments"], "name --by"),
+        (["changes", "old.run", "new.run", "-k", "3"], "Did you mean --k?\n"),
         (
             ["reasons", "old.run", "new.run", "qrels", "-m", "ngcd"],
             "did you mean 'ndcg",

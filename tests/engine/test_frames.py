@@ -427,6 +427,29 @@ def test_both_zeros_are_one_score(zeros, ties):
     assert log.select(each).item() == rr
 
 
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+@FRAMES
+def test_rules_by_grade_do_not_read_the_order_of_rows(frame, options, ties):
+    mixed = [*ALL, "judged@3", "unjudged@3", "mean_label@3", "fall_out@3"]
+    first, then = (
+        pr.per_query(rows, mixed, ties=ties, **options)
+        for rows in (frame, frame.sample(fraction=1.0, shuffle=True, seed=1))
+    )
+    assert bits(first.fill_null(-1)) == bits(then.fill_null(-1))
+
+
+@pytest.mark.parametrize(
+    ("ties", "judged", "ndcg"), [("optimistic", 1, 1), ("pessimistic", 0, 0)]
+)
+def test_the_unjudged_are_below_every_grade(ties, judged, ndcg):
+    """Even where a grade of 0 gains something."""
+    graded = pr.measure("ndcg", k=1, gain={0: 1, 1: 3}, name="ndcg")
+    for labels in ([None, 0, -1], [-1, None, 0], [0, -1, None]):
+        log = ranked(labels, score=1)
+        found = pr.per_query(log, ["judged@1", graded], ties=ties)
+        assert found.row(0)[1:] == (judged, ndcg)
+
+
 @pytest.mark.parametrize("dtype", [pl.Float32, pl.Int32, pl.Int8, pl.UInt8, pl.UInt64])
 def test_score_types_change_no_value(dtype):
     typed = ranked([0, 2, 1, 1], score=pl.Series([100.1, 77.7, 27, 1]).cast(dtype))

@@ -534,6 +534,11 @@ ONE = {"a": pl.DataFrame({"query_id": [1], "doc_id": ["x"], "score": [1.0]})}
             ValueError,
             "give descending=False instead",
         ),
+        (
+            {"method": "sum", "norm": "min_max_inverted", "descending": False},
+            ValueError,
+            "and so does descending=False, which goes with norm='min_max'",
+        ),
         ({"method": "posfuse"}, ValueError, "'posfuse' learns: give train="),
         ({"train": ONE["a"]}, ValueError, "'rrf' learns nothing from train="),
         (

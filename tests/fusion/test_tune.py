@@ -212,6 +212,12 @@ def test_what_is_printed():
     ("options", "error", "message"),
     [
         ({"method": "isr"}, ValueError, "'isr' has no parameter and no weights"),
+        ({"method": "slidefuse"}, ValueError, "'slidefuse' learns from judgments"),
+        (
+            {"method": "probfuse", "grid": {"n_segments": [5]}},
+            ValueError,
+            r"give fuse\(train=\) some",
+        ),
         ({"grid": {"k": [1]}}, TypeError, "'sum' takes no k; k is of rrf"),
         ({"grid": {"weights": []}}, ValueError, r"grid\['weights'\] must be a list"),
         ({"method": "rrf", "grid": {"k": [-1]}}, ValueError, "k must be a number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -207,6 +208,16 @@ def test_lines_may_leave_out_columns_of_other_names(tmp_path):
     text = (tmp_path / "2.ndjson").read_text().replace('"label":0', '"label":null', 1)
     (tmp_path / "2.ndjson").write_text(text)
     assert pr.scan(tmp_path).collect().height == 400
+
+
+@pytest.mark.parametrize("above", [{}, {"weight": 1}, {"weight": None}])
+def test_a_late_column_or_type_is_found_among_many_rows(tmp_path, above):
+    row, path = {"query_id": "q", "doc_id": "d", "score": 1.0}, tmp_path / "a.ndjson"
+    lines = [*[row | above] * 9_999, row | {"weight": 2.5}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = pr.scan(path).collect()
+    assert found.schema["weight"] == pl.Float64
+    assert found["weight"].to_list() == [above.get("weight")] * 9_999 + [2.5]
 
 
 def test_long_lines_may_be_cut_where_they_are_looked_at(tmp_path):

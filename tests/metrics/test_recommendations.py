@@ -221,6 +221,18 @@ def test_ids_of_any_width(dtype):
     assert_frame_equal(values(dtype), values(pl.Int64), check_exact=True)
 
 
+@pytest.mark.parametrize(
+    ("ties", "wanted"), [("optimistic", 1), ("pessimistic", 1 / 2)]
+)
+def test_equal_scores_and_labels_go_by_id(ties, wanted):
+    """Of two tied items 9 is the larger as text; another list has 10 alone."""
+    run = pl.DataFrame({"user": [1, 1, 2], "item": [9, 10, 10], "score": 1, "label": 0})
+    for rows in (run, run.reverse()):
+        items = pl.DataFrame({"item": [9, 10]})
+        found = pr.evaluate(rows, "coverage@1", items=items, ties=ties, **COLUMNS)
+        assert found["coverage@1"].item() == wanted
+
+
 def test_accuracy_does_not_change_beside_them():
     shop = Shop(3)
     accuracy = ["ndcg@3", "ap", "recall@3", "rr", "precision@5"]

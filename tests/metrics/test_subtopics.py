@@ -136,6 +136,21 @@ def test_every_layout(rank, options, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("ties", "wanted"), [("optimistic", 1), ("pessimistic", 1 / 2)]
+)
+def test_equal_grades_go_by_id(ties, wanted):
+    """Document a has one of two subtopics, and b has both."""
+    rows = [("q", "a", 1.0), ("q", "b", 1.0)]
+    judged = [("q", "A", "a", 1), ("q", "A", "b", 1), ("q", "B", "b", 1)]
+    for order in (rows, rows[::-1]):
+        ranked, qrels = frames(order, judged)
+        found = pr.per_query(
+            ranked, "strec@1", qrels=qrels, subtopic="subtopic", ties=ties
+        )
+        assert found.collect().row(0) == ("q", wanted)
+
+
+@pytest.mark.parametrize(
     ("ties", "wanted"), [("optimistic", 2 / 3), ("pessimistic", 1 / 3)]
 )
 def test_ties_go_by_the_best_grade(ties, wanted, collect):

@@ -330,6 +330,20 @@ def test_parts_add_up_and_are_counted_once(tmp_path):
         recommend.merge_sampled(lost)
 
 
+@pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
+def test_ids_of_categories_are_as_text():
+    _, log, _ = drawn(6)
+    text = log.with_columns(land="s" + pl.col("user_id").str.slice(-1))
+    asked = {"n_items": ITEMS, "by": "land", "item": "item_id"}
+    expected = recommend.sampled(text, ALL, **asked)
+    own = text.with_columns(pl.col("user_id", "land").cast(pl.Categorical))
+    found = recommend.sampled(own, ALL, **asked)
+    assert found.schema["land"] == pl.Categorical
+    assert found.cast({"land": pl.String}).equals(expected)
+    state = recommend.sampled_state(own, **asked)
+    assert recommend.merge_sampled(state, ALL).rows() == expected.rows()
+
+
 def test_days_of_one_size_are_different_parts():
     """Other users, or the same ones with other ranks."""
     day = pl.DataFrame({"user_id": [1, 1], "label": [1, 0], "score": [2, 1]})
@@ -370,6 +384,13 @@ def test_a_log_without_rows():
     assert found.row(0) == ("hits@2", *[None] * 5, 0, None, None)
     state = recommend.sampled_state(log, n_items=3)
     assert recommend.merge_sampled(state, "hits@2").equals(found)
+
+
+def test_the_ranks_that_are_not_told_apart_are_counted():
+    """49 negatives of 196 items: 1 in 4, though 1/196 x 49 is less as a float."""
+    log = pl.DataFrame({"user_id": 1, "label": [1, *[0] * 49], "score": [*range(50)]})
+    with pytest.warns(DataWarning, match="the first 4 ranks apart"):
+        recommend.sampled(log, "hits@1", n_items=196)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from plain_ranks import plain_hash
 
 from polars_rank import DataError, recommend
+from polars_rank.core.exact.stable_hash import stable_hash
 from polars_rank.recommend import split_log, split_report
 
 
@@ -37,6 +38,12 @@ def test_last_is_that_of_a_loop(n, ties, memory, monkeypatch):
         )
         assert test.rows() == [r for i, r in enumerate(log.rows()) if i in last]
         assert train.rows() == [r for i, r in enumerate(log.rows()) if i not in last]
+
+
+def test_the_hash_is_by_whole_steps_of_splitmix64():
+    """Its published first number from state 0 is the hash of no bytes."""
+    found = pl.select(stable_hash([pl.lit("")])).item()
+    assert found == plain_hash("") == 0xE220A8397B1DCDAF
 
 
 def test_users_are_hashed_as_documented():
@@ -105,6 +112,25 @@ def test_a_share_that_times_have_exactly(cuts, monkeypatch):
     for tested in (1, 4, 8, 12, 15):
         test = recommend.split(log, "time", test_share=tested / 16).test
         assert test["time"].to_list() == [*range(16 - tested, 16)]
+
+
+def test_a_share_is_as_it_is_written():
+    """As floats, 1 - 0.7 is above 0.3, and 0.29 x 100 below 29."""
+    log = pl.DataFrame({"time": [i // 10 for i in range(1000)]})
+    for percent in range(1, 100):
+        test = recommend.split(log, "time", test_share=percent / 100).test
+        assert test.height == 10 * percent
+
+
+def test_ids_of_categories_are_as_text():
+    text = drawn(7).with_columns(pl.col("user_id", "item_id").cast(pl.String))
+    log = text.with_columns(pl.col("user_id", "item_id").cast(pl.Categorical))
+    for how in ("last", "time", "users"):
+        found, expected = recommend.split(log, how), recommend.split(text, how)
+        assert [part.schema for part in found] == [log.schema] * 2
+        assert [p.rows() for p in found] == [p.rows() for p in expected]
+    found, expected = (recommend.check_split(rows, rows) for rows in (log, text))
+    assert found.findings.equals(expected.findings)
 
 
 def test_one_time_and_no_rows():

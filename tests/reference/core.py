@@ -32,9 +32,9 @@ def order(docs: list[Doc], ties: str = "order") -> list[Doc]:
     elif ties == "doc_asc":
         found.sort(key=lambda d: d.id.encode("utf-8"))
     elif ties == "optimistic":
-        found.sort(key=lambda d: -grade(d))
+        found.sort(key=unjudged_last)
     elif ties == "pessimistic":
-        found.sort(key=grade)
+        found.sort(key=unjudged_last, reverse=True)
     elif ties != "order":
         raise ValueError(f"unknown ties: {ties!r}")
     # Sorting is stable, so the order made above survives inside equal scores.
@@ -60,6 +60,11 @@ def expected(metric: Metric, docs: list[Doc], **params: object) -> float | None:
             return None
         values.append(value)
     return math.fsum(values) / len(values)
+
+
+def unjudged_last(doc: Doc) -> float:
+    """Return a key by which the best grade comes first, and the unjudged last."""
+    return math.inf if doc.label is None else -doc.label
 
 
 # --- helpers -------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank._engine.request import Beside
+from polars_rank._engine.request import BY_GRADE, Beside
 from polars_rank._engine.stages.rank import LISTED, grouped_by_rank, pack, unpack
 from polars_rank._engine.stages.select import (
     document_columns,
@@ -209,7 +209,7 @@ def _rows_to_rank(
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return judged documents with the ranks they are given, and the queries."""
     keys = key.run.keys
-    if key.ordered_by == "order" or key.ties in ("optimistic", "pessimistic"):
+    if key.ordered_by == "order" or key.ties in BY_GRADE:
         on = [*keys, "doc"]
         log = log.join(qrels, on=on, how="left", maintain_order="left")
     if key.grouping == "contiguous":

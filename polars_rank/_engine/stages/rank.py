@@ -167,6 +167,7 @@ def rank_rows(
     *,
     descending: bool,
     ties: Ties,
+    by_doc: bool,
     scalars: Mapping[str, pl.Expr],
     grouping: Grouping,
     depth: int | None = None,
@@ -174,11 +175,12 @@ def rank_rows(
 ) -> Ranked:
     """Rank the documents of each query; ``scalars`` are aggregations of its rows.
 
+    ``by_doc`` says that ids order what the rule for ties leaves in any order.
     ``depth`` is how many of the first to keep, and ``ideal`` adds as many ``ideal``
     labels.
     """
     payload = payload if key == "score" else [*payload, key]
-    lists = _lists(key, (*payload,), descending, ties, depth, ideal)
+    lists = _lists(key, (*payload,), descending, ties, by_doc, depth, ideal)
     places = [name for name in lists if name != "row"]
     aggregated = [*lists.values(), *(e.alias(name) for name, e in scalars.items())]
     if grouping == "hash":  # in memory the cheapest, for streaming a fallback
@@ -201,6 +203,7 @@ def _lists(
     payload: tuple[str, ...],
     descending: bool,
     ties: Ties,
+    by_doc: bool,
     depth: int | None,
     ideal: bool,
 ) -> dict[str, pl.Expr]:
@@ -208,9 +211,9 @@ def _lists(
     lists: dict[str, pl.Expr] = {}
     keys, downwards = [pl.col(key)], [descending]
     if descending:
-        doc = pl.col("doc") if ties in ("doc_desc", "doc_asc") else None
+        doc = pl.col("doc") if by_doc else None
         keys, downwards = order_by(
-            pl.col(key), label=pl.col("label"), doc=doc, ties=ties
+            pl.col(key), label=pl.col("label"), doc=doc, ties=ties, apart=by_doc
         )
         if ties == "expected":
             score = pl.col(key).sort(descending=True, nulls_last=True)

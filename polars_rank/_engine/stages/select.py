@@ -87,6 +87,7 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
         sorted(carried),
         descending="rank" not in key.run.roles,
         ties="order" if late else key.ties,
+        by_doc=key.by_doc,
         scalars=trace.run_scalars,
         grouping=key.grouping,
         depth=trace.depth,
@@ -120,6 +121,7 @@ def _with_rank_among_all(key: PlanKey, frame: pl.LazyFrame) -> pl.LazyFrame:
         [name for name in frame.collect_schema() if name != "query"],
         descending=True,
         ties=key.ties,
+        by_doc=key.by_doc,
         scalars={},
         grouping=key.grouping,
     )

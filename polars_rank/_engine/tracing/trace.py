@@ -60,6 +60,8 @@ class PlanKey(NamedTuple):
         How many of the first documents come with a query as a list; 0: none.
     relevant_items
         Whether the relevant documents come with it as another list.
+    by_doc
+        Whether ids order ties; see :class:`Request`.
     """
 
     run: BoundSchema
@@ -79,6 +81,7 @@ class PlanKey(NamedTuple):
     beside: bool = False
     list_depth: float = 0
     relevant_items: bool = False
+    by_doc: bool = False
 
     @property
     def names_documents(self) -> bool:
@@ -124,6 +127,7 @@ class PlanKey(NamedTuple):
             beside=inputs.qrels is not None and request.beside is not None,
             list_depth=request.list_depth,
             relevant_items=request.relevant_items,
+            by_doc=request.by_doc and "doc" in columns,
         )
 
 

@@ -1,7 +1,7 @@
 """A hash of ids that never changes: states are kept for years.
 
-Each byte b at place i of the text of an id gives the finalizer of SplitMix64 of b + 256
-i, and the finalizer of their sum plus the length is the hash.
+Each byte b at place i of the text of an id gives what SplitMix64 returns from the state
+b + 256 i, and the hash is what it returns from their sum plus the length.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _hashes(text: pl.Series) -> pl.Series:
 
 
 def _mixed(numbers: Hashes) -> Hashes:
-    """Mix bits by the finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    """Return what SplitMix64 does from each state (Steele, Lea and Flood, 2014)."""
     import numpy as np
 
     steps = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))

@@ -343,15 +343,27 @@ class Ranking:
 
 
 def order_by(
-    score: pl.Expr, *, label: pl.Expr, doc: pl.Expr | None, ties: Ties
+    score: pl.Expr,
+    *,
+    label: pl.Expr,
+    doc: pl.Expr | None,
+    ties: Ties,
+    apart: bool = False,
 ) -> tuple[list[pl.Expr], list[bool]]:
-    """Sort keys and their directions that put a query's documents in rank order."""
-    grade = pl.when(label > 0).then(label).otherwise(0)
-    second: dict[Ties, tuple[pl.Expr | None, bool]] = {
-        "doc_desc": (doc, True),
-        "doc_asc": (doc, False),
-        "optimistic": (grade, True),
-        "pessimistic": (grade, False),
+    """Sort keys and their directions that put a query's documents in rank order.
+
+    Of equal scores and labels, the rules by grade go by id only if documents are told
+    ``apart``: the order changes no value, and takes time.
+    """
+    # Below all other grades: some measures tell unjudged from 0.
+    grade = label.cast(pl.Float64).fill_null(float("-inf"))
+    last = doc if apart else None
+    others: dict[Ties, tuple[list[pl.Expr | None], bool]] = {
+        "doc_desc": ([doc], True),
+        "doc_asc": ([doc], False),
+        "optimistic": ([grade, last], True),
+        "pessimistic": ([grade, last], False),
     }
-    key, descending = second.get(ties, (None, False))
-    return ([score], [True]) if key is None else ([score, key], [True, descending])
+    among, descending = others.get(ties, ([], False))
+    keys = [score, *(key for key in among if key is not None)]
+    return keys, [True, *[descending] * (len(keys) - 1)]
