@@ -122,7 +122,7 @@ def test_the_names_of_ids(call, log, values):
 def test_positions_from_zero(call, log, values):
     counted = log.with_columns(pl.col("position").cast(pl.Int64) - 1)
     if call == "swap":  # also a column of positions, of the experiment
-        counted = counted.with_columns(swap="swap")
+        counted = counted.with_columns(pl.col("swap").cast(pl.Int64) - 1)
     same(CALLS[call](counted, first_position=0), values[call])
 
 
