@@ -312,6 +312,7 @@ def _warn_of_few(measures: Sequence[OfRank], counts: Counts) -> bool:
     few = [m for m in measures if counts.negatives < _least(m, counts)]
     if few:
         least = max(_least(m, counts) for m in few)
+        # Less what is rounding: 196 / 49 may be just above 4.
         first = ceil(1.0 / (counts.each * counts.negatives) - 1e-9)
         names = ", ".join(m.name for m in few)
         warn(

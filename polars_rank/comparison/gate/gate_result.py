@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from polars_rank.comparison.gate.left_documents import Counts
+from polars_rank.comparison.gate.verdicts import ROUNDING
 from polars_rank.comparison.sums.definition import Definition
 from polars_rank.exceptions import counted
 from polars_rank.report.comparison import CORRECTIONS, parts_tables, percent
@@ -164,7 +165,7 @@ def _foot(gate: Gate) -> list[str]:
     for row in checks.filter(pl.col("segment") == "all").iter_rows(named=True):
         same, changed_queries = row["ties"], row["wins"] + row["losses"]
         changed = f"0 of {counted(same, 'query')} changed"
-        if changed_queries or row["difference"]:  # ties may be large
+        if changed_queries or abs(row["difference"] or 0.0) > ROUNDING:
             size = number(row["detectable"])
             power = POWER[settings["rule"]].format(size)
             better = counted(row["wins"], "query")

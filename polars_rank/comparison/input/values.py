@@ -20,6 +20,7 @@ from polars_rank.io.frames import ArrowStream, as_polars
 from polars_rank.measures.measure import Measure
 
 Source: TypeAlias = AnyFrame | ArrowStream | str | Path
+ROUNDING = 1e-12  # of the size of values: 0.4 - 0.3 is 0.1, nearly
 
 
 @dataclass(frozen=True)

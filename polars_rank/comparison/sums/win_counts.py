@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from polars_rank.comparison.input.values import ROUNDING
+
 Array: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.intp]
 LANES = 1024  # true values that 128 words of 8 bytes hold: no byte overflows
 FEW = 0.25  # of the pairs: if more have ties, single precision tells too little
-ROUNDING = 1e-12  # of the size of values: 0.4 - 0.3 is a tie=0.1
 
 
 class Run(NamedTuple):

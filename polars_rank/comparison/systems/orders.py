@@ -12,10 +12,15 @@ import polars as pl
 from polars_rank.comparison.compare import compare
 from polars_rank.comparison.input.procedures import TestName
 from polars_rank.comparison.input.reading import read
-from polars_rank.comparison.input.values import Columns, Source, cell, lower_is_better
+from polars_rank.comparison.input.values import (
+    ROUNDING,
+    Columns,
+    Source,
+    cell,
+    lower_is_better,
+)
 from polars_rank.comparison.keywords import PairOptions
 from polars_rank.comparison.tests.bootstrap import resampled
-from polars_rank.comparison.tests.paired_tests import ROUNDING
 
 
 def orders(

@@ -14,8 +14,13 @@ from polars_rank._engine.schema import align_ids
 from polars_rank._statistics.distributions import tail
 from polars_rank.comparison.input.procedures import require_names
 from polars_rank.comparison.input.reading import read
-from polars_rank.comparison.input.values import Columns, Source, cell, is_geometric
-from polars_rank.comparison.tests.paired_tests import ROUNDING
+from polars_rank.comparison.input.values import (
+    ROUNDING,
+    Columns,
+    Source,
+    cell,
+    is_geometric,
+)
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -152,7 +157,7 @@ def _p(x: Array, y: Array, *, paired: bool) -> float:
     rounding = ROUNDING * max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))
     if abs(difference) <= rounding:
         return 1.0
-    if variance <= (rounding / 1000) ** 2:
+    if variance <= (rounding / 1000) ** 2:  # of differences by their last bits
         return 0.0
     return float(tail(difference / variance**0.5, df))
 

@@ -18,6 +18,7 @@ from polars_rank.comparison.input.procedures import (
     names_of,
     require_choice,
 )
+from polars_rank.comparison.input.values import ROUNDING
 from polars_rank.io.frames import FrameLike, as_polars
 from polars_rank.io.same_columns import concatenated
 
@@ -145,7 +146,7 @@ def _scaled(
     x = pl.col(name)
     held = pl.when(pl.col("_known")).then(x)
     mean, sd = held.mean().over(keys), held.std().over(keys).fill_null(0.0)
-    rounding = 1e-12 * held.abs().max().over(keys)
+    rounding = ROUNDING * held.abs().max().over(keys)
     z = pl.when(sd > rounding).then((x - mean) / sd).otherwise(0.0)
     z = pl.when(mean.is_not_null() & x.is_not_null()).then(z)
     if how == "ab":

@@ -14,12 +14,8 @@ import numpy.typing as npt
 
 from polars_rank._statistics.distributions import normal_quantile, normal_tail
 from polars_rank.comparison.input.procedures import IntervalName
-from polars_rank.comparison.tests.paired_tests import (
-    ROUNDING,
-    Tested,
-    chunks,
-    rounded,
-)
+from polars_rank.comparison.input.values import ROUNDING
+from polars_rank.comparison.tests.paired_tests import Tested, chunks, rounded
 
 Array: TypeAlias = npt.NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import polars as pl
 
 from polars_rank._statistics.intervals import interval
+from polars_rank.comparison.input.values import ROUNDING
 from polars_rank.comparison.tests.estimates import Study, t_tested
-from polars_rank.comparison.tests.paired_tests import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.words.recommended_items import LEFT_OUT, jackknife_error
 

@@ -11,8 +11,8 @@ import polars as pl
 from polars_rank._statistics.distributions import special
 from polars_rank._statistics.intervals import interval, p_value, wilson
 from polars_rank.comparison.input.procedures import Procedure, names_of, require_names
+from polars_rank.comparison.input.values import ROUNDING as OF_VALUES
 from polars_rank.comparison.input.values import Columns, Values, cell, is_geometric
-from polars_rank.comparison.tests.paired_tests import ROUNDING as OF_VALUES
 from polars_rank.core.exact.aggregate import ROUNDING
 from polars_rank.core.expr import ratio
 from polars_rank.core.extras import require

@@ -29,7 +29,6 @@ class Block(NamedTuple):
     """
 
     measure: str
-
     x: Array
     w: Array
     size: Array

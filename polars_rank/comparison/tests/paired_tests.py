@@ -15,9 +15,9 @@ import polars as pl
 
 from polars_rank._statistics.distributions import Alternative, special, tail
 from polars_rank.comparison.input.procedures import ZeroMethod
+from polars_rank.comparison.input.values import ROUNDING
 
 Array: TypeAlias = npt.NDArray[np.float64]
-ROUNDING = 1e-12  # of the size of values
 EXACT = 40  # differences that are not 0: 2^20 sums for each half
 CELLS = 1 << 22  # numbers held at a time
 

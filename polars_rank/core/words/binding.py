@@ -267,7 +267,8 @@ def _flat(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     found = documents.in_order(columns.label, needs.depth)
     _, ordered = documents.read(formula, columns._replace(label=found), needs)
     if needs.once:
-        return _in_place(formula, documents, needs, ordered.noted.sums)
+        known = {**ranking.noted.counts, **ordered.noted.sums}
+        return _in_place(formula, documents, needs, known)
     parts = ranking.noted.values("counts") + ordered.noted.values("sums")
     return value, ranking.violations, pl.struct(parts)
 
@@ -279,12 +280,12 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     """
     listed, (along,) = documents.listed([needs])
     value, ranking = documents.read(formula, along, needs, Noted(_apart))
+    _, counted = documents.read(formula, documents.unsorted, needs)
     if needs.once and len(ranking.noted.sums) == 1:
         [(name, total)] = ranking.noted.sums.items()
-        only = {name: let(listed, lambda _: total).first()}
-        return _in_place(formula, documents, needs, only)
+        known = {**counted.noted.counts, name: let(listed, lambda _: total).first()}
+        return _in_place(formula, documents, needs, known)
     sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
-    _, counted = documents.read(formula, documents.unsorted, needs)
     # Polars 2.1 puts a struct together group by group, unless it knows that each field
     # is one value: ``first`` tells it.
     parts = pl.struct(sums.first().alias("sums"), *counted.noted.values("counts"))
@@ -292,11 +293,9 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
 
 
 def _in_place(
-    formula: Formula, documents: Documents, needs: Needs, sums: Mapping[str, pl.Expr]
+    formula: Formula, documents: Documents, needs: Needs, known: Mapping[str, pl.Expr]
 ) -> Sums:
     """Put sums and counts where the formula names them."""
-    _, counted = documents.read(formula, documents.unsorted, needs)
-    known = {**sums, **counted.noted.counts}
     own = Noted(lambda _, name: known[name])
     value, ranking = documents.read(formula, documents.unsorted, needs, own)
     return value, ranking.violations, None
