@@ -36,6 +36,15 @@ def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole != 0).then(part / whole)
 
 
+def per(total: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """Divide ``total / count``; undefined (null) where the count is 0.
+
+    It names the count once, unlike :func:`ratio`: what has to be summed up for it is
+    summed up once. No unsigned integer is -1.
+    """
+    return total / ((count - 1.0).cast(pl.UInt32, strict=False) + 1)
+
+
 def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
     """Divide ``part / number``, correctly rounded.
 

@@ -13,7 +13,7 @@ from polars_rank.core.arguments import (
     RecallDivisor,
     Rel,
 )
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import per, ratio
 from polars_rank.core.metric.registry import UNBOUNDED, metric
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.weights import one, reciprocal
@@ -43,7 +43,7 @@ def size(divisor: str, r: Ranking, k: int | None, rel: float) -> pl.Expr:
     if divisor == "min_k_R_n":
         return pl.min_horizontal(size("retrieved", r, k, rel), r.relevant_count(rel))
     # Polars multiplies by 1/k where it divides by a literal k: 3/5 would not be 0.6.
-    depth = r.retrieved_count() if k is None else 0.0 * r.hits_at(k, rel) + k
+    depth = r.retrieved_count() if k is None else 0.0 * r.retrieved_count() + k
     if divisor == "k":
         return depth
     other = r.retrieved_count() if divisor == "retrieved" else r.relevant_count(rel)
@@ -113,7 +113,10 @@ def precision(
     depth = size(divisor, r, k, rel)
     if divisor == "min_k_R" and k is None:
         depth = pl.min_horizontal(r.retrieved_count(), depth)
-    return ratio(r.hits_at(k, rel), depth).fill_null(0.0)
+    hits = r.hits_at(k, rel)
+    if divisor == "k" and k is not None:  # never 0, so there is nothing to ask
+        return hits / depth
+    return per(hits, depth).fill_null(0.0)
 
 
 @metric(
@@ -148,7 +151,7 @@ def recall(
     ``R_cap@k`` with "min_k_R".
     Example: grades 1, 0, 1, 0, 1 in rank order: recall@3 = 2/3.
     """
-    return ratio(r.hits_at(k, rel), size(divisor, r, k, rel))
+    return per(r.hits_at(k, rel), size(divisor, r, k, rel))
 
 
 @metric(depends_on="relevant")
@@ -245,7 +248,7 @@ def ap(
     Example: grades 1, 0, 1, 0, 1 in rank order: ap = (1 + 2/3 + 3/5) / 3.
     """
     precisions = r.sum(r.relevant_hits(rel) * r.rank_weight(reciprocal, k))
-    return ratio(precisions, size(divisor, r, k, rel)).fill_null(0.0)
+    return per(precisions, size(divisor, r, k, rel)).fill_null(0.0)
 
 
 @metric(

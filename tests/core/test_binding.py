@@ -174,3 +174,46 @@ def test_a_name_is_never_a_pattern(name):
     assert found.item() == LOG.select(x=OURS.rr("score")).collect().item() == 1.0
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
         LOG.select(x=OURS.rr(name)).collect()
+
+
+NUMBERS = [2, 0, 1, 0]
+NUMERIC = [pl.Int8, pl.UInt64, pl.Int128, pl.Float32, pl.Decimal(10, 2)]
+EACH_PATH = {  # in place, in a struct, in a list, several, and of no plain column
+    "precision": OURS.precision("score", k=2),
+    "f1": OURS.f1("score", k=2),
+    "ap": OURS.ap("score"),
+    "ndcg": OURS.ndcg("score", k=2),
+    "several": OURS.per_query(["rr", "ap"], "score"),
+    "computed": (pl.col("label") * 1).rank_eval.precision("score", k=2),
+    "ranked": OURS.precision(rank="score", k=2),
+}
+
+
+@pytest.mark.parametrize("path", EACH_PATH)
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [("label", dtype) for dtype in (*NUMERIC, pl.Boolean, pl.Null)]
+    + [("score", dtype) for dtype in NUMERIC],
+    ids=str,
+)
+def test_numbers_of_any_type_give_the_values_of_floats(path, column, dtype):
+    rows = pl.DataFrame({"label": NUMBERS, "score": [4, 3, 2, 1]})
+    if dtype == pl.Null:
+        rows = rows.with_columns(pl.lit(None).alias(column))
+    if dtype == pl.Boolean:
+        rows = rows.with_columns(pl.col(column) > 1)
+    given = rows.with_columns(pl.col(column).cast(dtype)).select(EACH_PATH[path])
+    wanted = rows.with_columns(pl.col(column).cast(pl.Float64)).select(EACH_PATH[path])
+    assert given.equals(wanted)
+
+
+@pytest.mark.parametrize("path", EACH_PATH)
+@pytest.mark.parametrize("column", ["label", "score"])
+def test_text_is_not_read_as_numbers(path, column):
+    """As a cast would read it."""
+    rows = pl.LazyFrame({"label": NUMBERS, "score": [4, 3, 2, 1]})
+    text = rows.with_columns(pl.col(column).cast(pl.String))
+    expr = EACH_PATH[path]
+    for plan in (text.select(expr), text.group_by(pl.lit(1)).agg(x=expr)):
+        with pytest.raises(pl.exceptions.PolarsError, match=r"str|String"):
+            plan.collect()

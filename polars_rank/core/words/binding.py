@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
-from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -202,7 +201,7 @@ def _bound_together(parts: Parts, columns: tuple[Any, ...], scored: bool) -> pl.
         documents = Documents.of(columns, scored=scored, ties=ties)
         together.add(documents, {name: p for name, p in parts if p.ties == ties})
     values = {name: together.values[name].alias(name) for name, _ in parts}
-    found = pl.struct(*together.counts.values("counts"), *together.totals)
+    found = together.counts.values("counts") + together.totals
     dtype = pl.Struct(dict.fromkeys(values, pl.Float64))
     value = pl.struct(*values.values())
     result = _checked(value, together.violations, found, dtype)
@@ -256,21 +255,21 @@ class _Together:
 
 
 # The value and how often rules are broken, in terms of the fields of a struct; or
-# themselves, without one.
-Sums: TypeAlias = tuple[pl.Expr, list[Violation], pl.Expr | None]
+# themselves, without fields.
+Sums: TypeAlias = tuple[pl.Expr, list[Violation], list[pl.Expr]]
 
 
 def _flat(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     """Sum up labels alone: as they come, and in rank order."""
     columns = documents.unsorted
     value, ranking = documents.read(formula, columns, needs)
-    found = documents.in_order(columns.label, needs.depth)
+    found = documents.in_order(documents.grades, needs.depth)
     _, ordered = documents.read(formula, columns._replace(label=found), needs)
     if needs.once:
         known = {**ranking.noted.counts, **ordered.noted.sums}
         return _in_place(formula, documents, needs, known)
     parts = ranking.noted.values("counts") + ordered.noted.values("sums")
-    return value, ranking.violations, pl.struct(parts)
+    return value, ranking.violations, parts
 
 
 def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
@@ -288,7 +287,7 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
     # Polars 2.1 puts a struct together group by group, unless it knows that each field
     # is one value: ``first`` tells it.
-    parts = pl.struct(sums.first().alias("sums"), *counted.noted.values("counts"))
+    parts = [sums.first().alias("sums"), *counted.noted.values("counts")]
     return value, ranking.violations, parts
 
 
@@ -298,7 +297,7 @@ def _in_place(
     """Put sums and counts where the formula names them."""
     own = Noted(lambda _, name: known[name])
     value, ranking = documents.read(formula, documents.unsorted, needs, own)
-    return value, ranking.violations, None
+    return value, ranking.violations, []
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,10 +325,8 @@ class Documents:
 
     @cached_property
     def rows(self) -> pl.Expr:
-        """The numbers of each document. Adding 0 refuses text, which a cast reads."""
-        return pl.struct(
-            (self.label + 0.0).alias("label"), (self.known + 0).alias("known")
-        )
+        """The numbers of each document."""
+        return pl.struct(self.label.alias("label"), self.known.alias("known"))
 
     @cached_property
     def unsorted(self) -> Columns:
@@ -338,10 +335,15 @@ class Documents:
         Whether labels are counted, or those in ideal order, they are the same; but a
         formula notes both, under two names.
         """
-        label, known = self.label + 0.0, self.known + 0
+        label, known = self.label, self.known
         if not (self.label.meta.is_column() and self.known.meta.is_column()):
             label, known = (self.rows.struct.field(name) for name in ("label", "known"))
         return Columns(label, known, label.alias("ideal"), pl.len())
+
+    @property
+    def grades(self) -> pl.Expr:
+        """Grades as Float64: a column is cast faster than the head of each group."""
+        return self.unsorted.label.cast(pl.Float64)
 
     def in_order(self, row: pl.Expr, depth: int | None) -> pl.Expr:
         """Put something of each document in rank order; the first ``depth`` of them."""
@@ -363,11 +365,11 @@ class Documents:
         depths = [need.depth for need in needs if need.depth is not None]
         depth = max(depths) if len(depths) == len(needs) else None
         read = {name for need in needs for name in need.columns}
-        scored, columns = "known" in read, self.unsorted
-        rows = self.in_order(self.rows if scored else columns.label, depth)
+        scored = "known" in read
+        rows = self.in_order(self.rows if scored else self.grades, depth)
         row, ideal = pl.element(), NAMED.ideal  # which no sum reads, unless it is there
         if "ideal" in read:
-            best = columns.label.sort(descending=True, nulls_last=True)
+            best = self.grades.sort(descending=True, nulls_last=True)
             best = best if depth is None else best.head(depth)
             rows = pl.struct(rows.alias("row"), best.alias("ideal"))
             row, ideal = (pl.element().struct.field(name) for name in ("row", "ideal"))
@@ -535,6 +537,7 @@ class NotingRanking(Ranking):
 
     noted: Noted
     scored: bool
+    number: pl.Expr
     depth: int | None
 
     def whole(self, formula: Callable[[Ranking], pl.Expr]) -> pl.Expr:
@@ -577,6 +580,12 @@ class NotingRanking(Ranking):
     def count_all(self, condition: pl.Expr) -> pl.Expr:
         """Count once; the documents need not be in order."""
         return self.noted.add("counts", super().sum(condition))
+
+    def retrieved_count(self) -> pl.Expr:
+        """Count the documents, where each has a score."""
+        if not self.scored:
+            return super().retrieved_count()
+        return self.noted.add("counts", self.number.cast(pl.Float64))
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
@@ -635,15 +644,18 @@ def _ranking(
         tie_last=tie("max") if tied else None,
         noted=noted,
         scored=scored,
+        number=columns.number,
         depth=depth,
     )
+    number = (raw + 0).cast(pl.Float64)  # which refuses text; a cast would read it
     if scored:
-        found = {NAN_SCORE: known.is_nan(), NULL_SCORE: known.is_null()}
+        found = {NAN_SCORE: number.is_nan(), NULL_SCORE: known.is_null()}
     else:
-        whole = (known >= 1) & (known.floor() == known) & known.is_finite()
+        whole = (number >= 1) & (known.floor() == known) & known.is_finite()
         copies = known.count() - known.drop_nulls().n_unique()
         found = {INVALID_RANK: ~whole, DUPLICATE_RANK: copies}
-    for rule, condition in (found | {INFINITE_GRADE: ~(label.abs() < inf)}).items():
+    found[INFINITE_GRADE] = (columns.label * 0.0).is_nan()
+    for rule, condition in found.items():
         ranking.forbid(condition, rule)
     return ranking
 
@@ -651,18 +663,18 @@ def _ranking(
 def _checked(
     value: pl.Expr,
     violations: Sequence[Violation],
-    parts: pl.Expr | None,
+    parts: Sequence[pl.Expr],
     dtype: Any = pl.Float64,
 ) -> pl.Expr:
     """Return the value of every group, or a :class:`DataError` if one breaks a rule.
 
-    ``parts`` is the struct whose fields value and violations name, if they name any.
+    ``parts`` are the fields that value and violations name, if they name any.
     """
     broken = [v.count.alias(f"rule{i}") for i, v in enumerate(violations)]
-    if parts is None:
-        inputs = [value, pl.struct(broken)]
+    if parts:
+        inputs = [pl.struct(parts).struct.with_fields(value.alias("value"), *broken)]
     else:
-        inputs = [parts.struct.with_fields(value.alias("value"), *broken)]
+        inputs = [value, pl.struct(broken)]
 
     def check(columns: Sequence[pl.Series]) -> pl.Series:
         groups = columns[-1].struct.unnest()  # each field of a series would be a plan
@@ -672,7 +684,7 @@ def _checked(
                 where = f"{(count > 0).sum()} of {len(count)} groups"
                 msg = f"{rule.message} ({broken} found, in {where})"
                 raise DataError(msg, rule=rule.name, count=broken)
-        return columns[0] if parts is None else groups.get_column("value")
+        return groups.get_column("value") if parts else columns[0]
 
     # Claimed as elementwise, for one call with all groups: Polars 2.1 would otherwise
     # call ``check`` group by group.
