@@ -54,7 +54,7 @@ def along(rows: pl.Expr, f: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
 
 
 def ranks(column: pl.Expr) -> pl.Expr:
-    return pl.int_range(1, column.len() + 1).cast(pl.Float64)
+    return pl.int_ranges(1, column.len() + 1).explode().cast(pl.Float64)
 
 
 def dcg(grade: pl.Expr) -> pl.Expr:

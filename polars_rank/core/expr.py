@@ -54,6 +54,15 @@ def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
     return part / (0.0 * part + number)  # a column in place of the literal
 
 
+def places(count: pl.Expr) -> pl.Expr:
+    """Count from 1 to ``count``, as Float64.
+
+    Polars 2.1 makes the lists of all groups at once, and an ``int_range`` group by
+    group.
+    """
+    return pl.int_ranges(1, count + 1).explode().cast(pl.Float64)
+
+
 def descending(value: pl.Expr) -> pl.Expr:
     """Sort from the largest down, nulls last."""
     return value.gather(value.arg_sort(descending=True, nulls_last=True))
@@ -129,6 +138,11 @@ def is_row_separable(value: pl.Expr, column: str) -> bool:
     except pl.exceptions.PolarsError:  # Polars knows nothing of functions in Python
         alone = whole = True
     return alone and whole and all(is_row_separable(step, column) for step in steps)
+
+
+def names(value: pl.Expr, part: pl.Expr) -> bool:
+    """Return whether the expression has the other one as a part."""
+    return value.meta.eq(part) or any(names(step, part) for step in value.meta.pop())
 
 
 def is_scalar(value: pl.Expr) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.expr import as_expr, is_scalar, let
+from polars_rank.core.expr import as_expr, is_scalar, names, places
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
     INFINITE_GRADE,
@@ -35,7 +35,11 @@ class Columns(NamedTuple):
     number: pl.Expr
 
 
-Kind: TypeAlias = Literal["sums", "counts"]
+# Of what a formula sums up: along documents in rank order, along grades in ideal order,
+# or in any order.
+Kind: TypeAlias = Literal["sums", "ideals", "counts"]
+LISTED: tuple[Kind, ...] = ("sums", "ideals")
+OWN_LIST = pl.element().alias("ideal")  # of a list of the grades in ideal order
 NAMED = Columns(*(pl.col(name) for name in Columns._fields))
 Formula: TypeAlias = Callable[[Ranking], pl.Expr]
 
@@ -221,7 +225,7 @@ class _Together:
     counts
         What they count over the rows as they come, each once.
     totals
-        Structs of the sums along a list.
+        Structs of the sums along each list.
     """
 
     values: dict[str, pl.Expr] = field(default_factory=dict)
@@ -236,22 +240,20 @@ class _Together:
             (_needs if whole else _known_needs)(formula, scored, expected, whole)
             for formula, _, whole in parts.values()
         ]
-        listed, columns = documents.listed(needs)
-        name = f"sums{len(self.totals)}"
-        sums = Noted(partial(_of_list, name))
+        lists, columns = documents.listed(needs)
+        number = str(len(self.totals))
+        sums = Noted(partial(_apart, number))
         for (key, part), need, own in zip(parts.items(), needs, columns, strict=True):
             _, counted = documents.read(part.formula, documents.unsorted, need)
             known = counted.noted.counts.items()
             places = {n: self.counts.add("counts", count) for n, count in known}
-            noted = Noted(partial(_placed, sums.place, places), sums.sums)
+            noted = Noted(partial(_placed, sums.place, places), sums.sums, sums.ideals)
             value, ranking = documents.read(part.formula, own, need, noted)
             self.values[key] = value.cast(pl.Float64)
             for rule in ranking.violations:
                 if not _is_among(self.violations, rule):
                     self.violations.append(rule)
-        if sums.sums:
-            total = let(listed, partial(_all_of, sums))
-            self.totals.append(total.first().alias(name))  # see _listed
+        self.totals += _totals(lists, sums, number)
 
 
 # The value and how often rules are broken, in terms of the fields of a struct; or
@@ -277,18 +279,33 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
 
     What counts documents needs no list of them.
     """
-    listed, (along,) = documents.listed([needs])
-    value, ranking = documents.read(formula, along, needs, Noted(_apart))
+    lists, (along,) = documents.listed([needs])
+    value, ranking = documents.read(formula, along, needs, Noted(partial(_apart, "")))
     _, counted = documents.read(formula, documents.unsorted, needs)
-    if needs.once and len(ranking.noted.sums) == 1:
-        [(name, total)] = ranking.noted.sums.items()
-        known = {**counted.noted.counts, name: let(listed, lambda _: total).first()}
+    noted = ranking.noted
+    if needs.once and len(noted.sums) == 1 and not noted.ideals:
+        [(name, total)] = noted.sums.items()
+        alone = lists["sums"].implode().list.eval(total).list.first().first()
+        known = {**counted.noted.counts, name: alone}
         return _in_place(formula, documents, needs, known)
-    sums = let(listed, lambda _: pl.struct(ranking.noted.values("sums")))
-    # Polars 2.1 puts a struct together group by group, unless it knows that each field
-    # is one value: ``first`` tells it.
-    parts = [sums.first().alias("sums"), *counted.noted.values("counts")]
+    parts = [*_totals(lists, noted), *counted.noted.values("counts")]
     return value, ranking.violations, parts
+
+
+def _totals(
+    lists: Mapping[Kind, pl.Expr], noted: Noted, number: str = ""
+) -> list[pl.Expr]:
+    """Sum up along each list: structs for :func:`_apart`.
+
+    Polars 2.1 puts a struct together group by group, unless it knows that each field is
+    one value: ``first`` tells it.
+    """
+    found = []
+    for kind in LISTED:
+        if values := noted.values(kind):
+            total = lists[kind].implode().list.eval(pl.struct(values)).list.first()
+            found.append(total.first().alias(kind + number))
+    return found
 
 
 def _in_place(
@@ -357,21 +374,25 @@ class Documents:
         )
         return row if depth is None else row.head(depth)
 
-    def listed(self, needs: Sequence[Needs]) -> tuple[pl.Expr, list[Columns]]:
-        """Return a list of the documents in rank order, and the columns of each need.
+    def listed(
+        self, needs: Sequence[Needs]
+    ) -> tuple[dict[Kind, pl.Expr], list[Columns]]:
+        """Return lists for each kind of sum, and the columns of each need.
 
-        Columns are those of the list's elements. With a cutoff they end there.
+        One has the documents in rank order, one the grades in ideal order, unless a sum
+        needs both. Columns are those of the list's elements. With a cutoff they end
+        there.
         """
         depths = [need.depth for need in needs if need.depth is not None]
         depth = max(depths) if len(depths) == len(needs) else None
-        read = {name for need in needs for name in need.columns}
-        scored = "known" in read
+        scored = any("known" in need.columns for need in needs)
         rows = self.in_order(self.rows if scored else self.grades, depth)
-        row, ideal = pl.element(), NAMED.ideal  # which no sum reads, unless it is there
-        if "ideal" in read:
-            best = self.grades.sort(descending=True, nulls_last=True)
-            best = best if depth is None else best.head(depth)
-            rows = pl.struct(rows.alias("row"), best.alias("ideal"))
+        best = self.grades.sort(descending=True, nulls_last=True)
+        best = best if depth is None else best.head(depth)
+        lists: dict[Kind, pl.Expr] = {"sums": rows, "ideals": best}
+        row, ideal = pl.element(), OWN_LIST
+        if any(need.joint for need in needs):
+            lists = {"sums": pl.struct(rows.alias("row"), best.alias("ideal"))}
             row, ideal = (pl.element().struct.field(name) for name in ("row", "ideal"))
         found = []
         for need in needs:
@@ -380,7 +401,7 @@ class Documents:
                 own, best = (list_.head(need.depth) for list_ in (row, ideal))
             label = own.struct.field("label") if scored else own
             found.append(Columns(label, own.struct.field("known"), best, own.len()))
-        return rows, found
+        return lists, found
 
     def read(
         self,
@@ -412,6 +433,8 @@ class Needs(NamedTuple):
     columns
         The fields of :class:`Columns` that the sums read. If each reads the labels,
         once, and nothing else, there is one.
+    joint
+        Whether a sum reads documents in ideal order beside those in rank order.
     once
         Whether the value names some sums and counts, none of them twice: Polars would
         compute it twice.
@@ -420,6 +443,7 @@ class Needs(NamedTuple):
     whole: bool
     depth: int | None
     columns: list[str]
+    joint: bool
     once: bool
 
 
@@ -442,9 +466,10 @@ def _needs(formula: Formula, scored: bool, expected: bool, whole: bool) -> Needs
     named = value.meta.root_names()
     once = not whole and 0 < len(named) == len({*named})
     if all(columns == ["label"] for columns in read_by):
-        return Needs(whole, depth, ["label"], once)
+        return Needs(whole, depth, ["label"], False, once)
     several = {"number", *(name for columns in read_by for name in columns)}
-    return Needs(whole, depth, sorted(several), once)
+    joint = any({"ideal"} < {*columns} - {"number"} for columns in read_by)
+    return Needs(whole, depth, sorted(several), joint, once)
 
 
 _known_needs = lru_cache(maxsize=256)(_needs)
@@ -458,10 +483,6 @@ def _beside(_: Kind, name: str) -> pl.Expr:
     return pl.field(name)
 
 
-def _all_of(sums: Noted, _: pl.Expr) -> pl.Expr:
-    return pl.struct(sums.values("sums"))
-
-
 def _is_among(known: Sequence[Violation], new: Violation) -> bool:
     return any(v.rule == new.rule and v.count.meta.eq(new.count) for v in known)
 
@@ -472,15 +493,13 @@ def _placed(
     kind: Kind,
     name: str,
 ) -> pl.Expr:
-    return of_sum(kind, name) if kind == "sums" else counts[name]
+    return counts[name] if kind == "counts" else of_sum(kind, name)
 
 
-def _of_list(sums: str, _: Kind, name: str) -> pl.Expr:
-    return pl.field(sums).struct.field(name)
-
-
-def _apart(kind: Kind, name: str) -> pl.Expr:
-    return pl.field(kind).struct.field(name) if kind == "sums" else pl.field(name)
+def _apart(number: str, kind: Kind, name: str) -> pl.Expr:
+    if kind == "counts":
+        return pl.field(name)
+    return pl.field(kind + number).struct.field(name)
 
 
 @dataclass
@@ -489,8 +508,8 @@ class Noted:
 
     Attributes
     ----------
-    sums, counts
-        Values of the documents in rank order, and in any order.
+    sums, ideals, counts
+        Values of the documents in rank order, in ideal order, and in any order.
     cutoffs
         How many of the first documents can change the ``sums``.
     place
@@ -502,6 +521,7 @@ class Noted:
 
     place: Callable[[Kind, str], pl.Expr]
     sums: dict[str, pl.Expr] = field(default_factory=dict)
+    ideals: dict[str, pl.Expr] = field(default_factory=dict)
     counts: dict[str, pl.Expr] = field(default_factory=dict)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     beside: bool = False
@@ -518,12 +538,16 @@ class Noted:
         """Return the values under their names."""
         return [value.alias(name) for name, value in getattr(self, kind).items()]
 
+    def along(self, value: pl.Expr) -> pl.Expr:
+        """Note the value of a list of documents: of which one, it tells itself."""
+        return self.add("ideals" if names(value, OWN_LIST) else "sums", value)
+
     def sum(self, term: pl.Expr, total: pl.Expr) -> pl.Expr:
         """Note how many documents the sum of the term needs, and its value."""
-        held = self.sums.keys() | self.counts.keys()
+        held = self.sums.keys() | self.ideals.keys() | self.counts.keys()
         self.beside |= not held.isdisjoint(term.meta.root_names())
         self.cutoffs.add(term)
-        return self.add("sums", total)
+        return self.along(total)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -589,7 +613,7 @@ class NotingRanking(Ranking):
 
     def reduce(self, value: pl.Expr) -> pl.Expr:
         """Compute the value once."""
-        return self.noted.add("sums", self.cached(value))
+        return self.noted.along(self.cached(value))
 
     def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
         """Weight all documents alike, where there are none below the cutoff."""
@@ -627,7 +651,7 @@ def _ranking(
     """Make a ranking of the documents of one query, in order: by score, or ranked."""
     label, raw = columns.label.cast(pl.Float64), columns.known
     known = raw.cast(pl.Float64)
-    place = pl.int_range(1, columns.number + 1).cast(pl.Float64)
+    place = places(columns.number)
 
     def tie(end: Literal["min", "max"]) -> pl.Expr:
         return raw.rank(end, descending=True).cast(pl.Float64)
