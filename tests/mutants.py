@@ -465,7 +465,7 @@ MUTANTS = (
     ),
     Mutant(
         "known scores are rounded before they are compared",
-        "core/words/binding.py",
+        "core/words/noting.py",
         "raw_score=raw if scored else -known",
         "raw_score=known if scored else -known",
         "score_types",

@@ -35,7 +35,8 @@ from polars_rank.core.parameters import Doc
 from polars_rank.core.parameters import Parameter as Argument
 from polars_rank.core.rules import NEGATIVE_GRADE
 from polars_rank.core.weights import DiscountLike, GainLike
-from polars_rank.core.words.binding import Formula, bind
+from polars_rank.core.words.binding import bind
+from polars_rank.core.words.noting import Formula
 from polars_rank.core.words.ranking import Ideal, NoRelevant, Ranking, Ties
 from polars_rank.typing import Column
 

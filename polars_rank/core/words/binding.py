@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import cached_property, lru_cache, partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.expr import as_expr, is_scalar, names, places
-from polars_rank.core.rules import (
-    DUPLICATE_RANK,
-    INFINITE_GRADE,
-    INVALID_RANK,
-    NAN_SCORE,
-    NULL_SCORE,
-    Violation,
-)
-from polars_rank.core.words.cutoffs import Cutoffs
-from polars_rank.core.words.ranking import Depth, Ranking, Ties, order_by
+from polars_rank.core.expr import as_expr
+from polars_rank.core.rules import Violation
+from polars_rank.core.words.documents import Documents
+from polars_rank.core.words.needs import Needs, known_needs_of, needs_of
+from polars_rank.core.words.noting import Formula, Kind, Noted
+from polars_rank.core.words.ranking import Ranking, Ties
 from polars_rank.exceptions import DataError
 
-
-class Columns(NamedTuple):
-    """Columns of a query's documents.
-
-    ``ideal`` has the grades in the ideal order, and ``number`` is how many there are.
-    """
-
-    label: pl.Expr
-    known: pl.Expr
-    ideal: pl.Expr
-    number: pl.Expr
-
-
-# Of what a formula sums up: along documents in rank order, along grades in ideal order,
-# or in any order.
-Kind: TypeAlias = Literal["sums", "ideals", "counts"]
 LISTED: tuple[Kind, ...] = ("sums", "ideals")
-OWN_LIST = pl.element().alias("ideal")  # of a list of the grades in ideal order
-NAMED = Columns(*(pl.col(name) for name in Columns._fields))
-Formula: TypeAlias = Callable[[Ranking], pl.Expr]
 
 
 def metric_expr(
@@ -178,7 +154,7 @@ def _bound(
     formula: Formula, columns: tuple[Any, ...], scored: bool, ties: Ties, whole: bool
 ) -> pl.Expr:
     documents = Documents.of(columns, scored=scored, ties=ties)
-    read_needs = _needs if whole else _known_needs
+    read_needs = needs_of if whole else known_needs_of
     needs = read_needs(formula, scored, ties == "expected", whole)
     sums = _flat if needs.columns == ["label"] else _listed
     value, violations, parts = sums(formula, documents, needs)
@@ -230,14 +206,14 @@ class _Together:
 
     values: dict[str, pl.Expr] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
-    counts: Noted = field(default_factory=lambda: Noted(_beside))
+    counts: Noted = field(default_factory=Noted)
     totals: list[pl.Expr] = field(default_factory=list)
 
     def add(self, documents: Documents, parts: Mapping[str, Part]) -> None:
         """Add the formulas that ask for this order of the documents."""
         scored, expected = documents.scored, documents.ties == "expected"
         needs = [
-            (_needs if whole else _known_needs)(formula, scored, expected, whole)
+            (needs_of if whole else known_needs_of)(formula, scored, expected, whole)
             for formula, _, whole in parts.values()
         ]
         lists, columns = documents.listed(needs)
@@ -317,172 +293,6 @@ def _in_place(
     return value, ranking.violations, []
 
 
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """The documents of the group at hand, in any order: raw columns.
-
-    ``known`` is the score, if they are ``scored``, or the rank; ``doc`` breaks ties.
-    """
-
-    label: pl.Expr
-    known: pl.Expr
-    doc: pl.Expr | None
-    _: KW_ONLY
-    scored: bool
-    ties: Ties
-
-    @classmethod
-    def of(cls, columns: tuple[Any, ...], *, scored: bool, ties: Ties) -> Documents:
-        """Name the columns: label, score or rank, and ids, which compare as text."""
-        label, known, doc = (None if c is None else as_expr(c) for c in columns)
-        assert label is not None
-        assert known is not None
-        text = None if doc is None else doc.cast(pl.String)
-        return cls(label, known, text, scored=scored, ties=ties)
-
-    @cached_property
-    def rows(self) -> pl.Expr:
-        """The numbers of each document."""
-        return pl.struct(self.label.alias("label"), self.known.alias("known"))
-
-    @cached_property
-    def unsorted(self) -> Columns:
-        """The columns as they come; a struct of them makes literals as long.
-
-        Whether labels are counted, or those in ideal order, they are the same; but a
-        formula notes both, under two names.
-        """
-        label, known = self.label, self.known
-        if not (self.label.meta.is_column() and self.known.meta.is_column()):
-            label, known = (self.rows.struct.field(name) for name in ("label", "known"))
-        return Columns(label, known, label.alias("ideal"), pl.len())
-
-    @property
-    def grades(self) -> pl.Expr:
-        """Grades as Float64: a column is cast faster than the head of each group."""
-        return self.unsorted.label.cast(pl.Float64)
-
-    def in_order(self, row: pl.Expr, depth: int | None) -> pl.Expr:
-        """Put something of each document in rank order; the first ``depth`` of them."""
-        keys, downwards = [self.known], [False]
-        if self.scored:
-            keys, downwards = order_by(
-                self.known, label=self.label, doc=self.doc, ties=self.ties
-            )
-        row = row.sort_by(
-            keys, descending=downwards, nulls_last=True, maintain_order=True
-        )
-        return row if depth is None else row.head(depth)
-
-    def listed(
-        self, needs: Sequence[Needs]
-    ) -> tuple[dict[Kind, pl.Expr], list[Columns]]:
-        """Return lists for each kind of sum, and the columns of each need.
-
-        One has the documents in rank order, one the grades in ideal order, unless a sum
-        needs both. Columns are those of the list's elements. With a cutoff they end
-        there.
-        """
-        depths = [need.depth for need in needs if need.depth is not None]
-        depth = max(depths) if len(depths) == len(needs) else None
-        scored = any("known" in need.columns for need in needs)
-        rows = self.in_order(self.rows if scored else self.grades, depth)
-        best = self.grades.sort(descending=True, nulls_last=True)
-        best = best if depth is None else best.head(depth)
-        lists: dict[Kind, pl.Expr] = {"sums": rows, "ideals": best}
-        row, ideal = pl.element(), OWN_LIST
-        if any(need.joint for need in needs):
-            lists = {"sums": pl.struct(rows.alias("row"), best.alias("ideal"))}
-            row, ideal = (pl.element().struct.field(name) for name in ("row", "ideal"))
-        found = []
-        for need in needs:
-            own, best = row, ideal
-            if need.depth is not None and need.depth != depth:
-                own, best = (list_.head(need.depth) for list_ in (row, ideal))
-            label = own.struct.field("label") if scored else own
-            found.append(Columns(label, own.struct.field("known"), best, own.len()))
-        return lists, found
-
-    def read(
-        self,
-        formula: Formula,
-        columns: Columns,
-        needs: Needs,
-        noted: Noted | None = None,
-    ) -> tuple[pl.Expr, NotingRanking]:
-        """Return the value in terms of sums and counts, and what has noted these."""
-        ranking = _ranking(
-            columns,
-            needs.depth,
-            noted or Noted(_beside),
-            scored=self.scored,
-            expected=self.ties == "expected",
-        )
-        return ranking.whole(formula) if needs.whole else formula(ranking), ranking
-
-
-class Needs(NamedTuple):
-    """What a formula needs, whatever the columns are called.
-
-    Attributes
-    ----------
-    whole
-        Whether it is computed in one piece: it reads documents other than by hooks.
-    depth
-        How many of the first documents can change the sums; None: all.
-    columns
-        The fields of :class:`Columns` that the sums read. If each reads the labels,
-        once, and nothing else, there is one.
-    joint
-        Whether a sum reads documents in ideal order beside those in rank order.
-    once
-        Whether the value names some sums and counts, none of them twice: Polars would
-        compute it twice.
-    """
-
-    whole: bool
-    depth: int | None
-    columns: list[str]
-    joint: bool
-    once: bool
-
-
-def _needs(formula: Formula, scored: bool, expected: bool, whole: bool) -> Needs:
-    """Read a formula without data: columns are names, and so are sums."""
-
-    def read(depth: int | None) -> tuple[pl.Expr, Noted]:
-        noted = Noted(_named)
-        ranking = _ranking(NAMED, depth, noted, scored=scored, expected=expected)
-        return ranking.whole(formula) if whole else formula(ranking), noted
-
-    value, noted = read(None)
-    # A sum beside documents is not there yet, and Polars 2.1 takes no lists of fields.
-    if not whole and (noted.beside or ".list.eval(" in str(value)):
-        return _needs(formula, scored, expected, True)
-    depth = noted.cutoffs.depth
-    if depth is not None:
-        _, noted = read(depth)
-    read_by = [value.meta.root_names() for value in noted.sums.values()]
-    named = value.meta.root_names()
-    once = not whole and 0 < len(named) == len({*named})
-    if all(columns == ["label"] for columns in read_by):
-        return Needs(whole, depth, ["label"], False, once)
-    several = {"number", *(name for columns in read_by for name in columns)}
-    joint = any({"ideal"} < {*columns} - {"number"} for columns in read_by)
-    return Needs(whole, depth, sorted(several), joint, once)
-
-
-_known_needs = lru_cache(maxsize=256)(_needs)
-
-
-def _named(_: Kind, name: str) -> pl.Expr:
-    return pl.col(name)
-
-
-def _beside(_: Kind, name: str) -> pl.Expr:
-    return pl.field(name)
-
-
 def _is_among(known: Sequence[Violation], new: Violation) -> bool:
     return any(v.rule == new.rule and v.count.meta.eq(new.count) for v in known)
 
@@ -500,188 +310,6 @@ def _apart(number: str, kind: Kind, name: str) -> pl.Expr:
     if kind == "counts":
         return pl.field(name)
     return pl.field(kind + number).struct.field(name)
-
-
-@dataclass
-class Noted:
-    """What a formula sums up, each sum once, and what is known about its terms.
-
-    Attributes
-    ----------
-    sums, ideals, counts
-        Values of the documents in rank order, in ideal order, and in any order.
-    cutoffs
-        How many of the first documents can change the ``sums``.
-    place
-        The column or field in which a formula finds a sum, or a count, of that name.
-    beside
-        Whether a sum is used in an expression over the documents: told by its name,
-        where that is the name of a column.
-    """
-
-    place: Callable[[Kind, str], pl.Expr]
-    sums: dict[str, pl.Expr] = field(default_factory=dict)
-    ideals: dict[str, pl.Expr] = field(default_factory=dict)
-    counts: dict[str, pl.Expr] = field(default_factory=dict)
-    cutoffs: Cutoffs = field(default_factory=Cutoffs)
-    beside: bool = False
-
-    def add(self, kind: Kind, value: pl.Expr) -> pl.Expr:
-        """Return the place where the value will be."""
-        known = getattr(self, kind)
-        same = (name for name, other in known.items() if other.meta.eq(value))
-        name = next(same, f"{kind}{len(known)}")
-        known[name] = value
-        return self.place(kind, name)
-
-    def values(self, kind: Kind) -> list[pl.Expr]:
-        """Return the values under their names."""
-        return [value.alias(name) for name, value in getattr(self, kind).items()]
-
-    def along(self, value: pl.Expr) -> pl.Expr:
-        """Note the value of a list of documents: of which one, it tells itself."""
-        return self.add("ideals" if names(value, OWN_LIST) else "sums", value)
-
-    def sum(self, term: pl.Expr, total: pl.Expr) -> pl.Expr:
-        """Note how many documents the sum of the term needs, and its value."""
-        held = self.sums.keys() | self.ideals.keys() | self.counts.keys()
-        self.beside |= not held.isdisjoint(term.meta.root_names())
-        self.cutoffs.add(term)
-        return self.along(total)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class NotingRanking(Ranking):
-    """A ranking whose sums are computed once, over the documents that can change them.
-
-    A formula names a sum several times, and a sum with a cutoff needs a few of the
-    documents. What it reads otherwise than by sums may depend on all. ``depth`` is how
-    many documents there are at most, where that is known.
-    """
-
-    noted: Noted
-    scored: bool
-    number: pl.Expr
-    depth: int | None
-
-    def whole(self, formula: Callable[[Ranking], pl.Expr]) -> pl.Expr:
-        """Compute any formula in one piece."""
-        words = {f.name: getattr(self, f.name) for f in fields(Ranking)}
-        plain = Ranking(**words | {"violations": []})
-        value = formula(plain)
-        if not is_scalar(value):
-            msg = (
-                "a formula must return one number for each group, not one for each "
-                "document; reduce it, e.g. r.sum(...)"
-            )
-            raise TypeError(msg)
-        self.violations.extend(
-            Violation(v.rule, self.reduce(v.count)) for v in plain.violations
-        )
-        return self.reduce(value)
-
-    def cached(self, word: pl.Expr) -> pl.Expr:
-        """Let the word depend on all documents."""
-        self.noted.cutoffs.depths.add(None)
-        return word
-
-    def zero_below(self, k: Depth, word: pl.Expr) -> pl.Expr:
-        """Note the cutoff."""
-        return self.noted.cutoffs.note(word, k)
-
-    def running(self, word: pl.Expr) -> pl.Expr:
-        """Return the word: those of the first documents need no others."""
-        return word
-
-    def broadcast(self, value: pl.Expr) -> pl.Expr:
-        """Let the value depend on all documents."""
-        return self.cached(value)
-
-    def sum(self, term: pl.Expr) -> pl.Expr:
-        """Sum the term once."""
-        return self.noted.sum(term, super().sum(term))
-
-    def count_all(self, condition: pl.Expr) -> pl.Expr:
-        """Count once; the documents need not be in order."""
-        return self.noted.add("counts", super().sum(condition))
-
-    def retrieved_count(self) -> pl.Expr:
-        """Count the documents, where each has a score."""
-        if not self.scored:
-            return super().retrieved_count()
-        return self.noted.add("counts", self.number.cast(pl.Float64))
-
-    def reduce(self, value: pl.Expr) -> pl.Expr:
-        """Compute the value once."""
-        return self.noted.along(self.cached(value))
-
-    def rank_weight(self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None) -> pl.Expr:
-        """Weight all documents alike, where there are none below the cutoff."""
-        return super().rank_weight(f, None if self._has_no_more_than(k) else k)
-
-    def count(self, which: pl.Expr, k: Depth = None) -> pl.Expr:
-        """Count without a condition on the rank, where all documents meet it."""
-        if self._has_no_more_than(k) and not self.expected:
-            return self.sum(which)
-        return super().count(which, k)
-
-    def weight_of_first(
-        self, f: Callable[[pl.Expr], pl.Expr], k: Depth = None, rel: float = 1
-    ) -> pl.Expr:
-        """Look the rank up instead of adding zeros."""
-        if self.expected or not self.scored:
-            return super().weight_of_first(f, k, rel)
-        # Not arg_max: in a streaming select, Polars 2.1 finds the last one.
-        first = self.reduce(self.relevant(rel).index_of(element=True))
-        known = first.cast(pl.Float64) + 1.0
-        return replace(self, rank=known, depth=None).weight(f, k).fill_null(0.0)
-
-    def _has_no_more_than(self, k: Depth) -> bool:
-        return self.scored and (k is None or (isinstance(k, int) and k == self.depth))
-
-
-def _ranking(
-    columns: Columns,
-    depth: int | None,
-    noted: Noted,
-    *,
-    scored: bool,
-    expected: bool,
-) -> NotingRanking:
-    """Make a ranking of the documents of one query, in order: by score, or ranked."""
-    label, raw = columns.label.cast(pl.Float64), columns.known
-    known = raw.cast(pl.Float64)
-    place = places(columns.number)
-
-    def tie(end: Literal["min", "max"]) -> pl.Expr:
-        return raw.rank(end, descending=True).cast(pl.Float64)
-
-    tied = scored and expected
-    ranking = NotingRanking(
-        label=label,
-        rank=place if scored else known,
-        place=place,
-        ideal_label=columns.ideal.cast(pl.Float64),
-        score=known if scored else -known,
-        raw_score=raw if scored else -known,
-        tie_first=tie("min") if tied else None,
-        tie_last=tie("max") if tied else None,
-        noted=noted,
-        scored=scored,
-        number=columns.number,
-        depth=depth,
-    )
-    number = (raw + 0).cast(pl.Float64)  # which refuses text; a cast would read it
-    if scored:
-        found = {NAN_SCORE: number.is_nan(), NULL_SCORE: known.is_null()}
-    else:
-        whole = (number >= 1) & (known.floor() == known) & known.is_finite()
-        copies = known.count() - known.drop_nulls().n_unique()
-        found = {INVALID_RANK: ~whole, DUPLICATE_RANK: copies}
-    found[INFINITE_GRADE] = (columns.label * 0.0).is_nan()
-    for rule, condition in found.items():
-        ranking.forbid(condition, rule)
-    return ranking
 
 
 def _checked(
