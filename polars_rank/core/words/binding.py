@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_rank.core.expr import as_expr
 from polars_rank.core.rules import Violation
-from polars_rank.core.words.documents import Documents
+from polars_rank.core.words.group import Documents
 from polars_rank.core.words.needs import Needs, known_needs_of, needs_of
 from polars_rank.core.words.noting import Formula, Kind, Noted
 from polars_rank.core.words.ranking import Ranking, Ties
