@@ -17,7 +17,7 @@ from polars_rank._engine.tracing.shares import (
     slopes_of,
     terms_of,
 )
-from polars_rank.core.expr import as_expr
+from polars_rank.core.expr import as_expr, places
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
     INFINITE_GRADE,
@@ -121,7 +121,7 @@ def _ranking(*, scored: bool, expected: bool, **sharing: Any) -> RowSharing:
     """Make a ranking of the documents in a list."""
     label, raw = ROW.field("label").cast(pl.Float64), ROW.field("known")
     known = raw.cast(pl.Float64)
-    place = pl.int_range(1, pl.element().len() + 1).cast(pl.Float64)
+    place = places(pl.element().len())
 
     def tie(end: Literal["min", "max"]) -> pl.Expr | None:
         return raw.rank(end, descending=True).cast(pl.Float64) if expected else None

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import places, ratio
 from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc
 from polars_rank.core.words.recommended_items import Catalog
@@ -84,7 +84,7 @@ def gini(
     total = c.sum(c.counts)
     placed = c.sum(
         c.counts.list.sort(),
-        lambda count: count * pl.int_range(1, pl.len() + 1).cast(pl.Float64),
+        lambda count: count * places(pl.len()),
     )
     # Items without a recommendation come first, so that place r is place n - m + r.
     most = n - 1.0 if normalize else n

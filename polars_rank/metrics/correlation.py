@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff
-from polars_rank.core.expr import below_top, let, ratio
+from polars_rank.core.expr import below_top, let, places, ratio
 from polars_rank.core.metric.registry import SIGNED, metric
 from polars_rank.core.parameters import Doc
 from polars_rank.core.weights import DiscountLike, inverse
@@ -291,7 +291,7 @@ def _tau_ap_a(score: pl.Expr, label: pl.Expr) -> pl.Expr:
         n = label.len().cast(pl.Float64)
         return pl.when(n > 1).then(2.0 * (above + within.sum()) / (n - 1.0) - 1.0)
 
-    sums = (1.0 / pl.int_range(1, label.len() + 1).cast(pl.Float64)).cum_sum()
+    sums = (1.0 / places(label.len())).cum_sum()
     doc = pl.struct(
         score=score.rank("dense").cast(pl.Int64),
         label=label,

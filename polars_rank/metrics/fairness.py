@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Persistence, Rel
-from polars_rank.core.expr import divide, ratio
+from polars_rank.core.expr import divide, places, ratio
 from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.weights import inverse, power
@@ -285,7 +285,7 @@ def rnd(
     """
     mark = pl.element()
     n, size = mark.len().cast(pl.Float64), mark.sum()
-    place = pl.int_range(1, mark.len() + 1).cast(pl.Float64)
+    place = places(mark.len())
 
     def discounted(above: pl.Expr) -> pl.Expr:
         gap = (above / place - size / n).abs() / place.log(2.0)

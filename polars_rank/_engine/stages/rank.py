@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_rank._engine.request import Grouping
+from polars_rank.core.expr import places
 from polars_rank.core.words.ranking import Ties, order_by
 
 LISTED = "first documents of the query"
@@ -76,7 +77,7 @@ class Ranked(NamedTuple):
             document = document.sort_by(keys, descending=downwards)
         several = len(self.payload) > 1
         doc = document.struct.field("doc") if several else document
-        rank = place = pl.int_range(1, doc.len() + 1, dtype=pl.Int64).cast(pl.Float64)
+        rank = place = places(doc.len())
         if self.key != "score":
             known = document.struct.field(self.key)
             rank = known.cast(pl.Float64) if self.key == "rank" else place
