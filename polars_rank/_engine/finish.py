@@ -244,9 +244,11 @@ class Aggregation(NamedTuple):
         sums = _states(self, weight, tuple(keys), rules, broken, skips) + more
         by = segments[: len(self.by)]
         frame = plan.frame.group_by(by).agg(sums) if by else plan.frame.select(sums)
-        own = [pl.col(name).alias(f"by{i}") for i, name in enumerate(by)]
-        same = copied_states(self, frame.collect_schema()) if self.alike else []
-        return plan._replace(frame=frame.select(*own, pl.exclude(by), *same))
+        if by or self.alike:
+            own = [pl.col(name).alias(f"by{i}") for i, name in enumerate(by)]
+            same = copied_states(self, frame.collect_schema())
+            frame = frame.select(*own, pl.exclude(by), *same)
+        return plan._replace(frame=frame)
 
     def require_sound(self, sums: Counted[Frame]) -> Frame:
         """Pass the sums unless a rule is broken."""

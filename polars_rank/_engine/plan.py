@@ -84,7 +84,8 @@ def result_of(request: Request, *, without: Sequence[str] = ()) -> pl.DataFrame:
         return plan_result(request).drop(*without).collect(engine=engine)
     plan = plan_per_query(request, inputs)
     rows = plan.frame.collect(engine="in-memory", optimizations=PLAIN)
-    return _finished(request, inputs, Counted(rows, plan.rules)).drop(*without)
+    result = _finished(request, inputs, Counted(rows, plan.rules))
+    return result[[name for name in result.columns if name not in without]]
 
 
 def plan_result(request: Request) -> pl.LazyFrame:
