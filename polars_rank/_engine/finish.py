@@ -243,7 +243,7 @@ class Aggregation(NamedTuple):
         rules, broken = tuple(plan.rules), _may_be_broken(plan)
         sums = _states(self, weight, tuple(keys), rules, broken, skips) + more
         by = segments[: len(self.by)]
-        frame = plan.frame.group_by(by).agg(sums) if by else plan.frame.select(sums)
+        frame = plan.frame.group_by(by).agg(sums) if by else plan.frame.select_seq(sums)
         if by or self.alike:
             own = [pl.col(name).alias(f"by{i}") for i, name in enumerate(by)]
             same = copied_states(self, frame.collect_schema())
@@ -264,7 +264,7 @@ class Aggregation(NamedTuple):
         """Make means of the sums, under the user's names."""
         by = [f"by{i}" for i in range(len(self.by))]
         frame = frame.sort(by) if by else frame
-        return frame.select(
+        return frame.select_seq(
             *(pl.col(own).alias(name) for own, name in zip(by, self.by, strict=True)),
             pl.col("queries"),
             *_statistics(self),

@@ -123,7 +123,8 @@ def bind_columns(
         taken.append(segment.alias(own))
     keys = tuple(f"key{i}" for i in range(len(columns.query)))
     bound_schema = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
-    return BoundFrame(frame.select(taken), bound_schema)
+    # One after the other: to share the work costs more than it is.
+    return BoundFrame(frame.select_seq(taken), bound_schema)
 
 
 def bind_column(

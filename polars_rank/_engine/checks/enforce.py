@@ -47,7 +47,7 @@ def _values(frame: pl.DataFrame, columns: Iterable[str | pl.Expr]) -> list[pl.Se
     if all(isinstance(column, str) for column in given):
         return [frame.get_column(str(column)) for column in given]
     exprs = (pl.col(c) if isinstance(c, str) else c for c in given)
-    return frame.select(e.alias(str(i)) for i, e in enumerate(exprs)).get_columns()
+    return frame.select_seq(e.alias(str(i)) for i, e in enumerate(exprs)).get_columns()
 
 
 def enforce(

@@ -26,7 +26,7 @@ DocTies: TypeAlias = Literal["doc_desc", "doc_asc"]
 def pack(frame: pl.LazyFrame, keys: Sequence[str], name: str = "query") -> pl.LazyFrame:
     """Pack the key columns into one, ``query``; several become a struct."""
     packed = pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
-    return frame.select(packed.alias(name), pl.exclude(keys))
+    return frame.select_seq(packed.alias(name), pl.exclude(keys))
 
 
 def unpack(
@@ -93,7 +93,7 @@ class Ranked(NamedTuple):
         """
         several = len(self.payload) > 1
         row = "row" if several else self.payload[0]
-        lists = self.queries.select(
+        lists = self.queries.select_seq(
             "query", pl.col("row").alias(row), *self.places, *scalars
         )
         place = pl.int_ranges(1, pl.col(row).list.len() + 1, dtype=pl.Int64)
@@ -103,7 +103,7 @@ class Ranked(NamedTuple):
         rows = rows.unnest("row") if several else rows
         if self.ties is not None:
             rows = _break_ties(rows, self.ties)
-        return rows.with_columns(
+        return rows.with_columns_seq(
             *_document_columns(
                 (*self.payload,), (*self.places,), self.key, self.max_rank
             )

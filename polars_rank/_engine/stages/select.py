@@ -75,7 +75,7 @@ def rank_documents(key: PlanKey, trace: Trace, frame: pl.LazyFrame) -> Ranked:
     if trace.depth is not None:  # labels are counted before they are left out
         label = pl.col("label").cast(pl.Float64)
         read = {"label"} | (trace.recorder.counts.roots() & {"ideal_label"})
-        frame = frame.with_columns(label.alias(name) for name in sorted(read))
+        frame = frame.with_columns_seq(label.alias(name) for name in sorted(read))
     if key.ordered_by == "order":
         frame = _condensed(key, frame)
     late, carried = key.late_ties, payload
