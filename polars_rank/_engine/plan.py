@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
@@ -65,7 +65,6 @@ STAGES = {"values": "values per query", "both": "means and values per query"}
 PLAIN = pl.QueryOptFlags.none()
 PLAIN.simplify_expression = True
 
-Engine: TypeAlias = Literal["in-memory", "streaming"]
 Finish: TypeAlias = Callable[[pl.LazyFrame], tuple[pl.LazyFrame, pl.LazyFrame]]
 
 
@@ -79,9 +78,12 @@ def result_of(request: Request, *, without: Sequence[str] = ()) -> pl.DataFrame:
     others = (inputs.qrels, inputs.queries, *inputs.descriptions)
     joins = any(frame is not None for frame in others) or bool(request.list_depth)
     in_memory = request.grouping == "hash"
-    if joins or not in_memory:
-        engine: Engine = "in-memory" if in_memory else "streaming"
-        return plan_result(request).drop(*without).collect(engine=engine)
+    if not in_memory:
+        return plan_result(request).drop(*without).collect(engine="streaming")
+    if joins:  # lists of recommenders read the log more than once
+        optimized = pl.QueryOptFlags() if request.list_depth else PLAIN
+        planned = plan_result(request).drop(*without)
+        return planned.collect(engine="in-memory", optimizations=optimized)
     plan = plan_per_query(request, inputs)
     rows = plan.frame.collect(engine="in-memory", optimizations=PLAIN)
     result = _finished(request, inputs, Counted(rows, plan.rules))
