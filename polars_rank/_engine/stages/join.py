@@ -136,7 +136,7 @@ def join_qrels(
         found = pl.col("rank").is_not_null() | pl.col("label").is_not_null()
         others = documents.filter(aside, found).drop("aside")
         documents = documents.filter(~aside).drop("aside")
-    heads = queries.select("query", *trace.run_scalars, head=pl.lit(value=True))
+    heads = queries.select_seq("query", *trace.run_scalars, head=pl.lit(value=True))
     pools = judged.group_by("query").agg(
         **trace.qrels_scalars, head=pl.lit(value=False)
     )
@@ -159,7 +159,7 @@ def _with_beside(
 ) -> pl.LazyFrame:
     """Return judgments that matter and documents beside them, which are ``aside``."""
     on, matters = ["query", "doc"], trace.recorder.matter.fill_null(value=False)
-    judged = judged.select(*on, "label")
+    judged = judged.select_seq(*on, "label")
     if isinstance(beside, str):
         return judged.with_columns(aside=~matters)
     numbered = _number(beside, numbers).select(on)
@@ -195,7 +195,7 @@ def _rows_of_known_rank(
         columns.append("aside")
     documents = ranked.join(matter, on=on, how=how, coalesce=True)
     queries = _number(queries, numbers)
-    return documents.select(columns), queries.cache() if lists else queries
+    return documents.select_seq(columns), queries.cache() if lists else queries
 
 
 def _rows_to_rank(
@@ -226,7 +226,7 @@ def _rows_to_rank(
         queries = queries.with_columns(ranked.first(key.list_depth))
     aside = ["aside"] if "aside" in matter.collect_schema() else []
     documents = documents.drop("place", "label", strict=False).join(
-        matter.select("query", "doc", "label", *aside),
+        matter.select_seq("query", "doc", "label", *aside),
         on=["query", "doc"],
         how=how,
         coalesce=True,
