@@ -140,11 +140,6 @@ def is_row_separable(value: pl.Expr, column: str) -> bool:
     return alone and whole and all(is_row_separable(step, column) for step in steps)
 
 
-def names(value: pl.Expr, part: pl.Expr) -> bool:
-    """Return whether the expression has the other one as a part."""
-    return value.meta.eq(part) or any(names(step, part) for step in value.meta.pop())
-
-
 def is_scalar(value: pl.Expr) -> bool:
     """Return whether it is one value, not one per row; True if nobody can tell."""
     try:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_rank.core.expr import is_scalar, names, places
+from polars_rank.core.expr import is_scalar, places
 from polars_rank.core.rules import (
     DUPLICATE_RANK,
     INFINITE_GRADE,
@@ -24,7 +24,8 @@ Formula: TypeAlias = Callable[[Ranking], pl.Expr]
 # Of what a formula sums up: along documents in rank order, along grades in ideal order,
 # or in any order.
 Kind: TypeAlias = Literal["sums", "ideals", "counts"]
-OWN_LIST = pl.element().alias("ideal")  # of a list of the grades in ideal order
+MARK = "in ideal order"
+OWN_LIST = pl.element().alias(MARK)  # of a list of grades
 
 
 class Columns(NamedTuple):
@@ -81,7 +82,7 @@ class Noted:
 
     def along(self, value: pl.Expr) -> pl.Expr:
         """Note the value of a list of documents: of which one, it tells itself."""
-        return self.add("ideals" if names(value, OWN_LIST) else "sums", value)
+        return self.add("ideals" if MARK in str(value) else "sums", value)
 
     def sum(self, term: pl.Expr, total: pl.Expr) -> pl.Expr:
         """Note how many documents the sum of the term needs, and its value."""
