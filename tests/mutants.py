@@ -493,7 +493,7 @@ MUTANTS = (
     ),
     Mutant(
         "sums of both orders are one sum",
-        "core/words/noting.py",
+        "core/words/group.py",
         '"ideals" if MARK in str(value) else "sums"',
         '"sums"',
         "contexts",
@@ -501,7 +501,7 @@ MUTANTS = (
     Mutant(
         "a query without relevant documents divides by 0",
         "core/expr.py",
-        "(count - 1.0).cast(pl.UInt32, strict=False) + 1",
+        "(count - 1.0).cast(pl.UInt64, strict=False) + 1",
         "(count - 1.0) + 1",
         "contexts",
     ),

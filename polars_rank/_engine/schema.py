@@ -123,7 +123,7 @@ def bind_columns(
         taken.append(segment.alias(own))
     keys = tuple(f"key{i}" for i in range(len(columns.query)))
     bound_schema = BoundSchema(keys, tuple(dtypes), tuple(dtypes.values()))
-    # One after the other: to share the work costs more than it is.
+    # In sequence, as wherever columns are only named: threads would cost more.
     return BoundFrame(frame.select_seq(taken), bound_schema)
 
 

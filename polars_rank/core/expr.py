@@ -37,12 +37,12 @@ def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def per(total: pl.Expr, count: pl.Expr) -> pl.Expr:
-    """Divide ``total / count``; undefined (null) where the count is 0.
+    """Divide by a whole number: ``total / count``; undefined (null) where that is 0.
 
     It names the count once, unlike :func:`ratio`: what has to be summed up for it is
     summed up once. No unsigned integer is -1.
     """
-    return total / ((count - 1.0).cast(pl.UInt32, strict=False) + 1)
+    return total / ((count - 1.0).cast(pl.UInt64, strict=False) + 1)
 
 
 def divide(part: pl.Expr, number: float | pl.Expr) -> pl.Expr:
@@ -60,7 +60,8 @@ def places(count: pl.Expr) -> pl.Expr:
     Polars 2.1 makes the lists of all groups at once, and an ``int_range`` group by
     group.
     """
-    return pl.int_ranges(1, count + 1).explode().cast(pl.Float64)
+    ranges = pl.int_ranges(1, count + 1)
+    return ranges.explode(empty_as_null=False).cast(pl.Float64)
 
 
 def descending(value: pl.Expr) -> pl.Expr:

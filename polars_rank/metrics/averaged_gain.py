@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank.core.arguments import OptionalRel, Rel
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import per, ratio
 from polars_rank.core.metric.registry import metric
 from polars_rank.core.weights import Gain, inverse
 from polars_rank.core.words.ranking import Ranking
@@ -93,7 +93,7 @@ def binary_g_measure(r: Ranking, *, rel: Rel) -> pl.Expr:
     """
     missing = r.rank - r.cumulative_hits(rel)
     term = pl.when(r.relevant(rel)).then(1.0 / (2.0 + missing).log(2.0))
-    return ratio(r.sum(term), r.relevant_count(rel))
+    return per(r.sum(term), r.relevant_count(rel))
 
 
 def _ndcg(r: Ranking, gain: Gain, rel: OptionalRel) -> pl.Expr:

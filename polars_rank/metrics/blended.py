@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import per, ratio
 from polars_rank.core.metric.registry import metric
 from polars_rank.core.parameters import Doc, Range
 from polars_rank.core.weights import Gain, GainLike, one, power
@@ -44,7 +44,7 @@ def q_measure(
     Example: grades 1, 0, 2 in rank order: q_measure = (2/3 + 5/6) / 2.
     """
     ratios = _of_relevant(r, rel, _blended(r, beta, gain, rel) * r.rank_weight(one, k))
-    return ratio(r.sum(ratios), size("min_k_R", r, k, rel))
+    return per(r.sum(ratios), size("min_k_R", r, k, rel))
 
 
 @metric(

@@ -82,10 +82,7 @@ def gini(
     m = c.recommended_count
     n = c.item_count if over == "catalog" else m
     total = c.sum(c.counts)
-    placed = c.sum(
-        c.counts.list.sort(),
-        lambda count: count * places(pl.len()),
-    )
+    placed = c.sum(c.counts.list.sort(), lambda count: count * places(pl.len()))
     # Items without a recommendation come first, so that place r is place n - m + r.
     most = n - 1.0 if normalize else n
     return ratio(2.0 * ratio(placed, total) + (n - 2.0 * m - 1.0), most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import per
 from polars_rank.core.metric.registry import metric
 from polars_rank.core.words.ranking import Ranking
 from polars_rank.metrics.binary import size
@@ -34,7 +34,7 @@ def bpref(r: Ranking, *, rel: Rel) -> pl.Expr:
     share = pl.min_horizontal(above, most) / pl.min_horizontal(others, most)
     preferred = pl.when(above > 0).then(1.0 - share).otherwise(1.0)
     hit = relevant & r.rank.is_not_null()
-    return ratio(r.sum(pl.when(hit).then(preferred)), r.relevant_count(rel))
+    return per(r.sum(pl.when(hit).then(preferred)), r.relevant_count(rel))
 
 
 @metric(depends_on="judged", aggregate="geometric")
@@ -69,7 +69,7 @@ def inf_ap(r: Ranking, *, rel: Rel) -> pl.Expr:
     others = r.cached(r.nonrelevant(rel).cum_sum().cast(pl.Float64))
     precision = (above + EPSILON) / (above + others + 2.0 * EPSILON)
     inferred = pl.when(relevant).then((1.0 + pool * precision) / r.rank)
-    return ratio(r.sum(inferred), r.relevant_count(rel))
+    return per(r.sum(inferred), r.relevant_count(rel))
 
 
 @metric(
@@ -86,7 +86,7 @@ def judged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     Example: grades 1, unjudged in rank order: judged@5 = 1/2.
     """
     labeled = r.count(r.label.is_not_null(), k)
-    return ratio(labeled, size("retrieved", r, k, 1)).fill_null(0.0)
+    return per(labeled, size("retrieved", r, k, 1)).fill_null(0.0)
 
 
 @metric(
@@ -108,7 +108,7 @@ def unjudged(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     """
     judged = r.count((r.label >= 0).fill_null(value=False), k)
     others = size("retrieved", r, k, 1) - judged
-    return ratio(others, size("k", r, k, 1)).fill_null(0.0)
+    return per(others, size("k", r, k, 1)).fill_null(0.0)
 
 
 @metric(depends_on="judged", tie_mean=True, needs_relevant=False, better="lower")
@@ -126,4 +126,4 @@ def hole(r: Ranking, *, k: Cutoff = None) -> pl.Expr:
     Example: grades 1, unjudged, -1 in rank order: hole@5 = 1/5.
     """
     others = size("retrieved", r, k, 1) - r.count(r.label.is_not_null(), k)
-    return ratio(others, size("k", r, k, 1)).fill_null(0.0)
+    return per(others, size("k", r, k, 1)).fill_null(0.0)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from polars_rank.core.arguments import Cutoff, Rel, Share, Undefined
-from polars_rank.core.expr import ratio
+from polars_rank.core.expr import per, ratio
 from polars_rank.core.metric.registry import POSITIVE, metric
 from polars_rank.core.parameters import Doc, OtherThan, Range
 from polars_rank.core.words.ranking import Ranking
@@ -179,7 +179,7 @@ def partial_auc(
     retrieved = r.hits_at(k, rel)
     nonrelevant = r.retrieved_count() - retrieved
     over_all = 1.0 - ratio(r.sum(above), retrieved * nonrelevant).fill_null(0.0)
-    return ratio(over_all * retrieved, r.relevant_count(rel))
+    return per(over_all * retrieved, r.relevant_count(rel))
 
 
 @metric(

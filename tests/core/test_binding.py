@@ -217,3 +217,32 @@ def test_text_is_not_read_as_numbers(path, column):
     for plan in (text.select(expr), text.group_by(pl.lit(1)).agg(x=expr)):
         with pytest.raises(pl.exceptions.PolarsError, match=r"str|String"):
             plan.collect()
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        *(OURS.precision("score", k=3), OURS.recall("score", k=3), OURS.ap("score")),
+        *(OURS.dcg("score", k=3), OURS.err("score", k=3), OURS.rr("score")),
+    ],
+)
+def test_what_is_named_once_is_computed_in_place(expr):
+    plan = LOG.select(expr).explain(optimized=False)
+    assert plan.count("sort_by") == 1
+    assert "with_fields" not in plan
+
+
+def test_a_list_of_each_order_unless_a_sum_reads_both():
+    apart = OURS.per_query(["ndcg@3", "ap"], "score")
+    joint = OURS.average_ndcg("score")
+    apart, joint = (LOG.select(e).explain(optimized=False) for e in (apart, joint))
+    assert (apart.count(".implode()"), joint.count(".implode()")) == (2, 1)
+    assert "slice(offset=0, length=3)" in apart
+
+
+def test_a_column_may_be_called_like_the_mark_of_a_list():
+    rows = LOG.rename({"label": "in ideal order"}).collect()
+    label = pl.col("in ideal order").rank_eval
+    for name in ("precision", "ap", "ndcg"):
+        found = rows.select(getattr(label, name)("score")).item()
+        assert found == LOG.collect().select(getattr(OURS, name)("score")).item()

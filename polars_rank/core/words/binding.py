@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_rank.core.expr import as_expr
 from polars_rank.core.rules import Violation
-from polars_rank.core.words.group import Documents
+from polars_rank.core.words.group import Documents, list_of
 from polars_rank.core.words.needs import Needs, known_needs_of, needs_of
 from polars_rank.core.words.noting import Formula, Kind, Noted
 from polars_rank.core.words.ranking import Ranking, Ties
@@ -218,12 +218,13 @@ class _Together:
         ]
         lists, columns = documents.listed(needs)
         number = str(len(self.totals))
-        sums = Noted(partial(_apart, number))
+        sums = Noted(partial(_apart, number), list_of)
         for (key, part), need, own in zip(parts.items(), needs, columns, strict=True):
             _, counted = documents.read(part.formula, documents.unsorted, need)
             known = counted.noted.counts.items()
             places = {n: self.counts.add("counts", count) for n, count in known}
-            noted = Noted(partial(_placed, sums.place, places), sums.sums, sums.ideals)
+            place = partial(_placed, sums.place, places)
+            noted = Noted(place, list_of, sums.sums, sums.ideals)
             value, ranking = documents.read(part.formula, own, need, noted)
             self.values[key] = value.cast(pl.Float64)
             for rule in ranking.violations:
@@ -256,7 +257,8 @@ def _listed(formula: Formula, documents: Documents, needs: Needs) -> Sums:
     What counts documents needs no list of them.
     """
     lists, (along,) = documents.listed([needs])
-    value, ranking = documents.read(formula, along, needs, Noted(partial(_apart, "")))
+    own = Noted(partial(_apart, ""), list_of)
+    value, ranking = documents.read(formula, along, needs, own)
     _, counted = documents.read(formula, documents.unsorted, needs)
     noted = ranking.noted
     if needs.once and len(noted.sums) == 1 and not noted.ideals:

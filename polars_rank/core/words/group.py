@@ -12,7 +12,6 @@ import polars as pl
 from polars_rank.core.expr import as_expr
 from polars_rank.core.words.needs import Needs
 from polars_rank.core.words.noting import (
-    OWN_LIST,
     Columns,
     Formula,
     Kind,
@@ -21,6 +20,8 @@ from polars_rank.core.words.noting import (
     noting_ranking,
 )
 from polars_rank.core.words.ranking import Ties, order_by
+
+MARK = "in ideal order"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ class Documents:
         best = self.grades.sort(descending=True, nulls_last=True)
         best = best if ideal_depth is None else best.head(ideal_depth)
         lists: dict[Kind, pl.Expr] = {"sums": rows, "ideals": best}
-        row, ideal = pl.element(), OWN_LIST
+        row, ideal = pl.element(), pl.element().alias(MARK)
         if joint:
             lists = {"sums": pl.struct(rows.alias("row"), best.alias("ideal"))}
             row, ideal = (pl.element().struct.field(name) for name in ("row", "ideal"))
@@ -128,6 +129,11 @@ class Documents:
             expected=self.ties == "expected",
         )
         return ranking.whole(formula) if needs.whole else formula(ranking), ranking
+
+
+def list_of(value: pl.Expr) -> Kind:
+    """Tell of which of the lists a value is: only grades in ideal order are marked."""
+    return "ideals" if MARK in str(value) else "sums"
 
 
 def _deepest(needs: Sequence[Needs]) -> int | None:

@@ -24,8 +24,6 @@ Formula: TypeAlias = Callable[[Ranking], pl.Expr]
 # Of what a formula sums up: along documents in rank order, along grades in ideal order,
 # or in any order.
 Kind: TypeAlias = Literal["sums", "ideals", "counts"]
-MARK = "in ideal order"
-OWN_LIST = pl.element().alias(MARK)  # of a list of grades
 
 
 class Columns(NamedTuple):
@@ -44,6 +42,10 @@ def _in_a_struct(_: Kind, name: str) -> pl.Expr:
     return pl.field(name)
 
 
+def _in_rank_order(_: pl.Expr) -> Kind:
+    return "sums"
+
+
 @dataclass
 class Noted:
     """What a formula sums up, each sum once, and what is known about its terms.
@@ -54,6 +56,8 @@ class Noted:
         Values of the documents in rank order, in ideal order, and in any order.
     cutoffs
         How many of the first documents can change the ``sums``.
+    kind_of
+        Whether a value is one of the ``sums`` or ``ideals``.
     place
         The column or field in which a formula finds a sum, or a count, of that name.
     beside
@@ -62,6 +66,7 @@ class Noted:
     """
 
     place: Callable[[Kind, str], pl.Expr] = _in_a_struct
+    kind_of: Callable[[pl.Expr], Kind] = _in_rank_order
     sums: dict[str, pl.Expr] = field(default_factory=dict)
     ideals: dict[str, pl.Expr] = field(default_factory=dict)
     counts: dict[str, pl.Expr] = field(default_factory=dict)
@@ -81,12 +86,12 @@ class Noted:
         return [value.alias(name) for name, value in getattr(self, kind).items()]
 
     def along(self, value: pl.Expr) -> pl.Expr:
-        """Note the value of a list of documents: of which one, it tells itself."""
-        return self.add("ideals" if MARK in str(value) else "sums", value)
+        """Note a value of the documents in some order."""
+        return self.add(self.kind_of(value), value)
 
     def sum(self, term: pl.Expr, total: pl.Expr) -> pl.Expr:
         """Note how many documents the sum of the term needs, and its value."""
-        held = self.sums.keys() | self.ideals.keys() | self.counts.keys()
+        held = self.sums.keys() | self.counts.keys()
         self.beside |= not held.isdisjoint(term.meta.root_names())
         self.cutoffs.add(term)
         return self.along(total)
